@@ -1,0 +1,192 @@
+package mcpstdio
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"example.com/kitsoki/askbridge"
+)
+
+// workers is how many calls mcp-go serves at once. Its default of 5 would let five open asks starve the rest and
+// lose the cancel of a queued one; 100 is its maximum.
+const workers = 100
+
+// progressEvery is how often a client that asked for progress is told that the ask still waits: some give up
+// after 60 s without.
+const progressEvery = 10 * time.Second
+
+// unanswered is what the agent reads when the ask could not even be brought to the host.
+const unanswered = "operator did not answer; proceed without this input (outcome: %s; reason: %s)"
+
+// Serve serves MCP on stdin and stdout until stdin or ctx ends. Asks go over the socket of a dispatch; with an
+// empty path, or a host that is gone, the tool is there and every call of it fails with the outcome no_operator.
+// Diagnostics of the protocol go to stderr.
+func Serve(ctx context.Context, socket string, stdin io.Reader, stdout, stderr io.Writer, version string) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	g := &grandchild{receipts: newReceipts(stdout)}
+	if socket == "" {
+		g.lost = errors.New("this server was not started by kitsoki")
+	} else {
+		g.client, g.lost = askbridge.Dial(socket)
+	}
+	hooks := &server.Hooks{}
+	hooks.AddBeforeListTools(g.listing)
+	hooks.AddAfterCallTool(func(_ context.Context, id any, _ *mcp.CallToolRequest, result any) { g.receipts.name(result, id) })
+	g.server = server.NewMCPServer(serverName, version, server.WithRecovery(), server.WithHooks(hooks), server.WithToolCapabilities(false))
+	g.server.AddTool(tool(), g.ask)
+
+	stdio := server.NewStdioServer(g.server)
+	server.WithWorkerPoolSize(workers)(stdio)
+	server.WithErrorLogger(log.New(stderr, "kitsoki mcp-operator-ask: ", 0))(stdio)
+	err := stdio.Listen(ctx, &ending{in: stdin, end: g.clientGone.set}, g.receipts)
+	g.receipts.close()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		return fmt.Errorf("the MCP connection failed: %w", err)
+	}
+	return nil
+}
+
+// grandchild is one server.
+type grandchild struct {
+	server     *server.MCPServer
+	client     *askbridge.Client
+	lost       error // why there is no client
+	receipts   *receipts
+	clientGone flag
+}
+
+// listing tells the host, before the answer goes out, that the agent learns of the tool now.
+func (g *grandchild) listing(ctx context.Context, _ any, _ *mcp.ListToolsRequest) {
+	if g.client == nil {
+		return
+	}
+	info := askbridge.ToolsListed{Tools: []string{toolName}}
+	if session := server.ClientSessionFromContext(ctx); session != nil {
+		if s, ok := session.(server.SessionWithClientInfo); ok {
+			info.Client = s.GetClientInfo().Name + " " + s.GetClientInfo().Version
+		}
+	}
+	_ = g.client.ToolsListed(ctx, info) // a host that is gone is said at the first call
+}
+
+// ask serves one call of the tool.
+func (g *grandchild) ask(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	if g.client == nil {
+		return failure(unanswered, "no_operator", g.lost), nil
+	}
+	arguments := req.Params.RawArguments
+	if len(arguments) == 0 {
+		arguments = json.RawMessage("{}") // what is missing is named by the host
+	}
+	ctx, stop := g.withCause(ctx)
+	defer stop()
+	ex, err := g.client.Ask(ctx, askbridge.AskParams{ID: newID(), ToolUseID: toolUseID(req), Arguments: arguments})
+	if err != nil {
+		return failure(unanswered, "no_operator", err), nil
+	}
+	stopProgress := g.progress(ctx, req)
+	final, err := ex.Wait(ctx)
+	stopProgress()
+	switch {
+	case err != nil:
+		_ = ex.Close()
+		return failure(unanswered, outcomeOf(err), err), nil
+	case final.Error != "":
+		_ = ex.Close()
+		return failure("%s", final.Error), nil
+	}
+	result, err := success(final)
+	if err != nil {
+		_ = ex.Close()
+		return failure(unanswered, "cancelled", err), nil
+	}
+	g.receipts.expect(result, ex)
+	return result, nil
+}
+
+// withCause gives a call's context an end that says whether the client cancelled the call or went away.
+func (g *grandchild) withCause(ctx context.Context) (context.Context, func()) {
+	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, func() {
+		if g.clientGone.isSet() {
+			cancel(askbridge.ErrAskerGone)
+		} else {
+			cancel(askbridge.ErrCancelled)
+		}
+	})
+	return out, func() { stop(); cancel(nil) }
+}
+
+func outcomeOf(err error) string {
+	if errors.Is(err, askbridge.ErrCancelled) {
+		return "cancelled"
+	}
+	return "no_operator"
+}
+
+// success is the tool's result. Clients read either the text or the structured content, so both are the same.
+func success(f askbridge.Final) (*mcp.CallToolResult, error) {
+	body := struct {
+		Answers map[string]any    `json:"answers"`
+		Notes   map[string]string `json:"notes,omitempty"`
+	}{f.Answers, f.Notes}
+	text, err := marshal(body)
+	if err != nil {
+		return nil, fmt.Errorf("the answer could not be encoded: %w", err)
+	}
+	return mcp.NewToolResultStructured(json.RawMessage(text), string(text)), nil
+}
+
+func failure(format string, args ...any) *mcp.CallToolResult {
+	return mcp.NewToolResultError(fmt.Sprintf(format, args...))
+}
+
+// progress tells a client that asked for it, by a token, that the ask still waits. stop waits for the teller.
+func (g *grandchild) progress(ctx context.Context, req mcp.CallToolRequest) (stop func()) {
+	if req.Params.Meta == nil || req.Params.Meta.ProgressToken == nil {
+		return func() {}
+	}
+	quit, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		ticker := time.NewTicker(progressEvery)
+		defer ticker.Stop()
+		for n := 1; ; n++ {
+			select {
+			case <-quit:
+				return
+			case <-ticker.C:
+				_ = g.server.SendNotificationToClient(ctx, "notifications/progress", map[string]any{
+					"progressToken": req.Params.Meta.ProgressToken, "progress": n, "message": "waiting for the operator",
+				}) // a client that is gone cancels the call anyway
+			}
+		}
+	}()
+	return func() { close(quit); <-done }
+}
+
+// toolUseID is the agent's own id of the call, which Claude Code sends along.
+func toolUseID(req mcp.CallToolRequest) string {
+	if req.Params.Meta == nil {
+		return ""
+	}
+	id, _ := req.Params.Meta.AdditionalFields["claudecode/toolUseId"].(string)
+	return id
+}
+
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // crypto/rand.Read never fails
+	return hex.EncodeToString(b[:])
+}
