@@ -1,0 +1,129 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Names of our MCP server and of its tool as the agent sees them. The server's own name for the tool is "ask".
+const (
+	operatorServer = "operator"
+	AskTool        = "mcp__operator__ask"
+)
+
+// The clauses are appended to the agent's system prompt. Which one depends on nothing but the prompter.
+const (
+	clauseOperator = `An operator is at the terminal and can be asked. When you need a decision, a preference or a fact that only ` +
+		`the operator has, and a wrong guess would cost them, call the tool ` + AskTool + ` instead of guessing or ending your turn ` +
+		`with a question: it waits for the answer and returns it. Put several questions into one call. If it returns an error, nobody ` +
+		`answered: do not treat that as consent or as any of the options; go on without the input where that is safe, and say what you assumed.`
+	clauseNobody = `Nobody can be asked during this run: there is no operator, and no tool reaches one. Do not end your turn with a ` +
+		`question. Where a decision is missing, take the most careful choice, go on, and state each assumption you made in your last message.`
+)
+
+// askedServer is an entry of the MCP configuration. AlwaysLoad keeps the tool out of tool search (measured:
+// 2.1.332 hides MCP tools behind it otherwise). Timeout, in milliseconds, is a hard limit of the agent's that
+// progress does not extend, so it lies far beyond any wait of ours and our words come first.
+type askedServer struct {
+	Type       string            `json:"type"`
+	Command    string            `json:"command"`
+	Args       []string          `json:"args"`
+	Env        map[string]string `json:"env"`
+	Timeout    int64             `json:"timeout"`
+	AlwaysLoad bool              `json:"alwaysLoad"`
+}
+
+const vendorTimeoutMS = 24 * 60 * 60 * 1000
+
+// EnvAskSocket names the socket of a dispatch to the agent's grandchild.
+const EnvAskSocket = "KITSOKI_OPERATOR_ASK_SOCK"
+
+// server is one of our MCP servers with the tools that the agent may call on it. Argv and configuration are
+// built from the same list, so a tool that is named to the agent always has its server.
+type server struct {
+	name  string
+	tools []string
+	entry askedServer
+}
+
+func operatorServerFor(self []string, sock string) server {
+	return server{
+		name: operatorServer, tools: []string{AskTool},
+		entry: askedServer{
+			Type: "stdio", Command: self[0], Args: append(slices.Clone(self[1:]), "mcp-operator-ask"),
+			Env: map[string]string{EnvAskSocket: sock}, Timeout: vendorTimeoutMS, AlwaysLoad: true,
+		},
+	}
+}
+
+// mcpConfig is the one configuration of a dispatch, with all of our servers in it: a second one would replace
+// the first.
+func mcpConfig(servers []server) ([]byte, error) {
+	entries := map[string]askedServer{}
+	for _, s := range servers {
+		entries[s.name] = s.entry
+	}
+	return json.MarshalIndent(map[string]any{"mcpServers": entries}, "", "  ")
+}
+
+// argv builds the arguments of every verb. configPath is empty when there are no servers.
+func argv(cmd Command, req Request, servers []server, configPath string) ([]string, error) {
+	if req.Verb != Converse {
+		return nil, fmt.Errorf("verb %q is not known", req.Verb)
+	}
+	args := slices.Clone(cmd.Args)
+	args = append(args, "-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
+	clause := clauseNobody
+	if len(servers) > 0 {
+		clause = clauseOperator
+		var tools []string
+		for _, s := range servers {
+			tools = append(tools, s.tools...)
+		}
+		args = append(args, "--mcp-config", configPath, "--allowedTools", strings.Join(tools, ","))
+	}
+	// The agent's own question tool resolves empty without a terminal, whatever else is given.
+	args = append(args, "--disallowedTools", "AskUserQuestion", "--append-system-prompt", clause)
+	args = append(args, accessArgs(req.Access)...)
+	if req.Model != "" {
+		args = append(args, "--model", req.Model)
+	}
+	if req.Conversation != "" {
+		args = append(args, "--resume", req.Conversation)
+	}
+	return args, nil
+}
+
+func accessArgs(a Access) []string {
+	switch a {
+	case Read:
+		return []string{"--tools", "Read,Grep,Glob,Agent", "--permission-mode", "default"}
+	case Full:
+		return []string{"--permission-mode", "bypassPermissions"}
+	default:
+		return []string{"--permission-mode", "acceptEdits"}
+	}
+}
+
+// marker names the variables of a surrounding agent, and our own of a surrounding dispatch: inherited, they would
+// make the agent believe that it runs inside another, or its grandchild serve somebody else's asks.
+func marker(name string) bool {
+	switch name {
+	case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", EnvAskSocket:
+		return true
+	}
+	return false
+}
+
+// environ is the agent's environment: the operator's, less the markers, plus ours. The agent waits for its MCP
+// servers before its first request (measured: otherwise one slower than 1.5 s is missing from it).
+func environ(inherited []string, cmd Command) []string {
+	env := slices.DeleteFunc(slices.Clone(inherited), func(kv string) bool {
+		key, _, _ := strings.Cut(kv, "=")
+		return marker(key)
+	})
+	env = append(env, "MCP_CONNECTION_NONBLOCKING=0")
+	return append(env, cmd.Env...)
+}
