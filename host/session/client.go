@@ -1,0 +1,114 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"example.com/kitsoki/host"
+)
+
+// State is what a session is doing.
+type State string
+
+// The states of a session.
+const (
+	Idle    State = "idle"
+	Working State = "working"
+	Asking  State = "asking" // working, and at least one ask is open
+	Failed  State = "failed" // idle, and the last turn failed
+	Closing State = "closing"
+)
+
+// Snapshot is a session at one moment.
+type Snapshot struct {
+	ID      string
+	Agent   string
+	Model   string // as the agent last said
+	Dir     string
+	Access  string
+	State   State
+	Asks    int // open
+	Turn    int // the last one started, from 1; 0 before the first
+	Queue   []string
+	Held    bool // the queue waits for ReleaseQueue, because the last turn did not end well
+	CostUSD float64
+	Tokens  int64
+	Last    uint64 // the newest event
+	Started time.Time
+}
+
+// Kind is what an event is about.
+type Kind string
+
+// The kinds of events, with the fields that each sets.
+const (
+	TurnStarted Kind = "turn_started" // Text: the prompt
+	Delta       Kind = "delta"        // Text: more of the message Key
+	Said        Kind = "said"         // Text: the whole message Key, in place of its deltas
+	Tool        Kind = "tool"         // Key: the call; Tool: its name; Text: what it was called with, in short
+	ToolDone    Kind = "tool_done"    // Key: the call; Failed; Text: what came back, in short
+	AskOpened   Kind = "ask_opened"   // Key: the ask; Text: the questions, in short
+	AskSettled  Kind = "ask_settled"  // Key: the ask; Outcome; Text: the answers or the reason
+	AskDelivery Kind = "ask_delivery" // Key: the ask; Failed: the answer did not reach the agent
+	Notice      Kind = "notice"       // Text: something the operator should know
+	TurnEnded   Kind = "turn_ended"   // Failed, Stopped; Text: why
+	Changed     Kind = "changed"      // something else in the snapshot changed
+)
+
+// Event is one thing that happened in a session. Its texts are safe for display.
+type Event struct {
+	Seq     uint64
+	Time    time.Time
+	Kind    Kind
+	Turn    int
+	Key     string
+	Text    string
+	Tool    string
+	Path    []string // the sub-agent that it comes from, outermost first
+	Outcome host.Outcome
+	Surface string // the surface that settled the ask
+	Failed  bool
+	Stopped bool // by the operator
+}
+
+// Batch is what Events returns. Resync means that older events are gone already: events starts later than was
+// asked for.
+type Batch struct {
+	Events []Event
+	Resync bool
+}
+
+var (
+	// ErrBusy means that a turn is running already; queue the prompt instead.
+	ErrBusy = errors.New("a turn is running already")
+	// ErrClosed means that the session is closing or closed.
+	ErrClosed = errors.New("the session is closed")
+	// ErrNoTurn means that there is no turn to stop.
+	ErrNoTurn = errors.New("no turn is running")
+)
+
+// Client is a session as every surface sees it. It is safe for concurrent use.
+type Client interface {
+	// Snapshot returns the session as it is now.
+	Snapshot(ctx context.Context) (Snapshot, error)
+	// Events waits until there are events after the given one and returns them, at most a few hundred at once,
+	// oldest first. A reader that falls behind loses the oldest, and is told so. ErrClosed means that there
+	// will be no more.
+	Events(ctx context.Context, after uint64) (Batch, error)
+	// Attach makes the prompter a surface of the session and declares presence: its Ask is called for every ask
+	// that is open and that comes, with the Ask handle in the context. detach ends both and leaves asks open.
+	Attach(name string, p host.OperatorPrompter) (detach func(), err error)
+	// StartTurn starts a turn with the prompt; ErrBusy when one is running.
+	StartTurn(ctx context.Context, prompt string) error
+	// Queue starts a turn with the prompt, or lets it wait until those before it have ended well.
+	Queue(ctx context.Context, prompt string) error
+	// Unqueue takes the last waiting prompt back; false when none waits.
+	Unqueue(ctx context.Context) (prompt string, ok bool, err error)
+	// ReleaseQueue lets the queue go on after a turn that did not end well.
+	ReleaseQueue(ctx context.Context) error
+	// CancelTurn stops the running turn; its asks end as cancelled.
+	CancelTurn(ctx context.Context) error
+	// Close settles open asks with the outcome (host_closing or no_operator), stops the turn, and waits.
+	Close(ctx context.Context, why host.Outcome) error
+}

@@ -1,0 +1,110 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/trace"
+)
+
+// Runner dispatches an agent; *agent.Dispatcher is one.
+type Runner interface {
+	Run(ctx context.Context, cmd agent.Command, req agent.Request, obs agent.Observer) (agent.Result, error)
+}
+
+// ManagerOptions are what all sessions of a process share.
+type ManagerOptions struct {
+	Runner Runner
+	State  string        // the directory that sessions get theirs in
+	Wait   time.Duration // how long an ask waits; 0: host.DefaultWait
+	Clock  host.Clock    // nil: the machine's
+	Log    *slog.Logger  // a second sink of every event; nil: none
+}
+
+// Manager owns the sessions of a process and the switchboard that their asks go through.
+type Manager struct {
+	opt   ManagerOptions
+	board *host.Switchboard
+
+	mu       sync.Mutex
+	sessions map[string]*Session // guarded by mu
+}
+
+// NewManager makes a manager. Close it to end what it started.
+func NewManager(opt ManagerOptions) *Manager {
+	if opt.Clock == nil {
+		opt.Clock = host.SystemClock{}
+	}
+	if opt.Log == nil {
+		opt.Log = slog.New(slog.DiscardHandler)
+	}
+	m := &Manager{opt: opt, sessions: map[string]*Session{}}
+	m.board = host.NewSwitchboard(host.SwitchboardOptions{
+		Recorder: m, Clock: opt.Clock, Wait: opt.Wait,
+	})
+	return m
+}
+
+// Options say what a new session is.
+type Options struct {
+	Command agent.Command
+	Model   string
+	Dir     string // absolute
+	Access  agent.Access
+}
+
+// New opens a session with a trace of its own.
+func (m *Manager) New(opt Options) (*Session, error) {
+	now := m.opt.Clock.Now()
+	id := now.UTC().Format("20060102-150405-") + host.NewID()[:6]
+	dir := filepath.Join(m.opt.State, id)
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("the session's directory could not be made: %w", err)
+	}
+	file, err := trace.Create(filepath.Join(dir, "trace.jsonl"), m.opt.Clock.Now)
+	if err != nil {
+		return nil, err
+	}
+	s := newSession(m, id, opt, file)
+	m.mu.Lock()
+	m.sessions[id] = s
+	m.mu.Unlock()
+	s.record(trace.SessionOpened{SessionID: id, Agent: opt.Command.Name, Dir: opt.Dir, Access: string(opt.Access)})
+	return s, nil
+}
+
+// Record puts an event into the trace of its session, and shows it to who watches the session. It makes the
+// manager the recorder of its switchboard.
+func (m *Manager) Record(ctx context.Context, e host.Event) error {
+	m.mu.Lock()
+	s := m.sessions[e.Session()]
+	m.mu.Unlock()
+	if s == nil {
+		return fmt.Errorf("event %s: there is no session %q", e.Name(), e.Session())
+	}
+	s.observe(e)
+	return s.keep(ctx, e)
+}
+
+// Close closes all sessions and the switchboard, and waits until ctx ends at the longest.
+func (m *Manager) Close(ctx context.Context, why host.Outcome) error {
+	m.mu.Lock()
+	all := make([]*Session, 0, len(m.sessions))
+	for _, s := range m.sessions {
+		all = append(all, s)
+	}
+	m.mu.Unlock()
+	var errs []error
+	for _, s := range all {
+		errs = append(errs, s.Close(ctx, why))
+	}
+	return errors.Join(append(errs, m.board.Close(ctx))...)
+}

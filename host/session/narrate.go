@@ -1,0 +1,155 @@
+package session
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/trace"
+)
+
+// narrator turns the stream of one dispatch into the session's events.
+type narrator struct {
+	s    *Session
+	turn int
+}
+
+func (n *narrator) event(e agent.StreamEvent, path []string) {
+	switch ev := e.(type) {
+	case agent.Init:
+		n.s.learn(ev)
+	case agent.TextDelta:
+		n.emit(path, Event{Kind: Delta, Key: ev.MessageID, Text: askbridge.SafeText(ev.Text)})
+	case agent.Text:
+		n.emit(path, Event{Kind: Said, Key: ev.MessageID, Text: askbridge.SafeText(ev.Text)})
+	case agent.ToolUse:
+		n.s.record(trace.AgentTool{SessionID: n.s.id, Turn: n.turn, ToolUseID: ev.ID, Parent: ev.Parent, Tool: ev.Name})
+		if ev.Name != agent.AskTool { // the ask itself is shown
+			n.emit(path, Event{Kind: Tool, Key: ev.ID, Tool: askbridge.Safe(ev.Name), Text: short(inputGist(ev.Input))})
+		}
+	case agent.ToolResult:
+		n.emit(path, Event{Kind: ToolDone, Key: ev.ID, Failed: ev.IsError, Text: short(ev.Text)})
+	case agent.Retry:
+		n.emit(nil, Event{Kind: Notice, Text: askbridge.Safe(fmt.Sprintf("the agent's API failed (%d %s); attempt %d", ev.Status, ev.Error, ev.Attempt))})
+	case agent.Garbled:
+		n.emit(nil, Event{Kind: Notice, Text: "the agent printed a line that is no event: " + short(ev.Line)})
+	}
+}
+
+func (n *narrator) emit(path []string, e Event) {
+	e.Turn = n.turn
+	for _, p := range path {
+		e.Path = append(e.Path, askbridge.Safe(p))
+	}
+	n.s.emit(e)
+}
+
+// learn takes over what the agent says of itself at the start of a run. A conversation's id is kept at once: a
+// run that is killed later can still be continued.
+func (s *Session) learn(e agent.Init) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.conversation, s.model = e.Conversation, askbridge.Safe(e.Model)
+	s.emit(Event{Kind: Changed})
+}
+
+// observe shows what the switchboard recorded.
+func (s *Session) observe(e host.Event) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch ev := e.(type) {
+	case host.QuestionAsked:
+		s.asks[ev.QuestionID] = ev
+		var heads []string
+		for _, q := range ev.Questions {
+			heads = append(heads, firstLine(q.Question))
+		}
+		s.emit(Event{Kind: AskOpened, Turn: s.turn, Key: ev.QuestionID, Text: strings.Join(heads, " · "), Path: ev.Asker.Path})
+	case host.QuestionAnswered:
+		s.emit(Event{
+			Kind: AskSettled, Turn: s.turn, Key: ev.QuestionID, Outcome: ev.Outcome, Surface: ev.Surface,
+			Text: answersGist(s.asks[ev.QuestionID].Questions, ev.Answers),
+		})
+		delete(s.asks, ev.QuestionID)
+	case host.QuestionUnanswered:
+		s.emit(Event{
+			Kind: AskSettled, Turn: s.turn, Key: ev.QuestionID, Outcome: ev.Outcome, Surface: ev.Surface, Text: askbridge.Safe(ev.Reason),
+		})
+		delete(s.asks, ev.QuestionID)
+	case host.QuestionDelivered:
+		s.emit(Event{Kind: AskDelivery, Turn: s.turn, Key: ev.QuestionID, Failed: !ev.Delivered})
+	}
+}
+
+// answersGist writes an answer into the log, a line a question.
+func answersGist(qs []host.TracedQuestion, as []host.TracedAnswer) string {
+	var lines []string
+	for i, a := range as {
+		var parts []string
+		parts = append(parts, a.Labels...)
+		if a.Text != "" {
+			parts = append(parts, "“"+askbridge.Safe(a.Text)+"”")
+		}
+		switch {
+		case a.Skipped:
+			parts = []string{"(skipped)"}
+		case len(parts) == 0:
+			parts = []string{"(none of them)"}
+		}
+		line := strings.Join(parts, ", ")
+		if i < len(qs) && len(as) > 1 {
+			head := qs[i].Header
+			if head == "" {
+				head = firstLine(qs[i].Question)
+			}
+			line = head + ": " + line
+		}
+		if a.Note != "" {
+			line += " (note: " + askbridge.Safe(a.Note) + ")"
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// gistRunes bounds what the log shows of a tool's input and output.
+const gistRunes = 240
+
+// short makes one safe line of a text.
+func short(text string) string {
+	text = strings.Join(strings.Fields(text), " ")
+	if r := []rune(text); len(r) > gistRunes {
+		text = string(r[:gistRunes]) + "…"
+	}
+	return askbridge.Safe(text)
+}
+
+func firstLine(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return line
+}
+
+// inputGist picks of a tool's input what says most: a path, a command, a pattern.
+func inputGist(input json.RawMessage) string {
+	if s := inputField(input, "command", "file_path", "path", "pattern", "url", "query", "description", "prompt"); s != "" {
+		return s
+	}
+	return string(input)
+}
+
+func inputField(input json.RawMessage, names ...string) string {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil {
+		return ""
+	}
+	for _, name := range names {
+		var s string
+		if json.Unmarshal(fields[name], &s) == nil && s != "" {
+			return s
+		}
+	}
+	return ""
+}

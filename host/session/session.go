@@ -1,0 +1,229 @@
+package session
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/trace"
+)
+
+// Session is a local session. It implements Client.
+type Session struct {
+	m       *Manager
+	id      string
+	opt     Options
+	trace   *trace.File
+	feed    *feed
+	started time.Time
+
+	mu           sync.Mutex // guards all below
+	closing      bool
+	turn         int
+	running      *turn // nil between turns
+	failed       bool  // the last turn
+	held         bool
+	queue        []string
+	conversation string
+	model        string
+	costUSD      float64
+	tokens       int64
+	asks         map[string]host.QuestionAsked // the open ones
+}
+
+var _ Client = (*Session)(nil)
+
+// turn is one that is running.
+type turn struct {
+	number int
+	cancel context.CancelCauseFunc
+	done   chan struct{}
+}
+
+func newSession(m *Manager, id string, opt Options, file *trace.File) *Session {
+	return &Session{
+		m: m, id: id, opt: opt, trace: file, feed: newFeed(), started: m.opt.Clock.Now(),
+		asks: map[string]host.QuestionAsked{},
+	}
+}
+
+// ID returns the session's id.
+func (s *Session) ID() string { return s.id }
+
+// TracePath is the file that the session's trace is in.
+func (s *Session) TracePath() string { return s.trace.Path() }
+
+// Snapshot implements Client.
+func (s *Session) Snapshot(context.Context) (Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	snap := Snapshot{
+		ID: s.id, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Access: string(s.opt.Access),
+		State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held,
+		CostUSD: s.costUSD, Tokens: s.tokens, Last: s.feed.newest(), Started: s.started,
+	}
+	if snap.Model == "" {
+		snap.Model = s.opt.Model
+	}
+	return snap, nil
+}
+
+func (s *Session) stateLocked() State {
+	switch {
+	case s.closing:
+		return Closing
+	case s.running != nil && len(s.asks) > 0:
+		return Asking
+	case s.running != nil:
+		return Working
+	case s.failed:
+		return Failed
+	}
+	return Idle
+}
+
+// Events implements Client.
+func (s *Session) Events(ctx context.Context, after uint64) (Batch, error) {
+	return s.feed.read(ctx, after)
+}
+
+// Attach implements Client.
+func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return nil, ErrClosed
+	}
+	only := host.OnlySession(s.id)
+	release := s.m.board.Declare(only)
+	detach := s.m.board.Attach(name, p, only)
+	return func() { detach(); release() }, nil
+}
+
+// StartTurn implements Client.
+func (s *Session) StartTurn(_ context.Context, prompt string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.running != nil {
+		return ErrBusy
+	}
+	return s.startLocked(prompt)
+}
+
+// Queue implements Client.
+func (s *Session) Queue(_ context.Context, prompt string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closing {
+		return ErrClosed
+	}
+	if s.running == nil && len(s.queue) == 0 {
+		return s.startLocked(prompt)
+	}
+	if err := checkPrompt(prompt); err != nil {
+		return err
+	}
+	s.queue = append(s.queue, prompt)
+	s.emit(Event{Kind: Changed})
+	return nil
+}
+
+// Unqueue implements Client.
+func (s *Session) Unqueue(context.Context) (string, bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.queue)
+	if n == 0 {
+		return "", false, nil
+	}
+	prompt := s.queue[n-1]
+	s.queue = s.queue[:n-1]
+	s.held = s.held && n > 1
+	s.emit(Event{Kind: Changed})
+	return prompt, true, nil
+}
+
+// ReleaseQueue implements Client.
+func (s *Session) ReleaseQueue(context.Context) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.held = false
+	return s.nextLocked()
+}
+
+// CancelTurn implements Client.
+func (s *Session) CancelTurn(context.Context) error {
+	s.mu.Lock()
+	t := s.running
+	s.mu.Unlock()
+	if t == nil {
+		return ErrNoTurn
+	}
+	t.cancel(errStopped)
+	return nil
+}
+
+// Close implements Client. The order matters: asks end first, so that the agent hears why; then the agent; the
+// trace is closed when nothing can happen any more.
+func (s *Session) Close(ctx context.Context, why host.Outcome) error {
+	s.mu.Lock()
+	first := !s.closing
+	s.closing = true
+	t := s.running
+	s.mu.Unlock()
+	if first {
+		s.m.board.End(host.OnlySession(s.id), host.Unanswered{Outcome: why, Reason: closeReason(why)})
+	}
+	if t != nil {
+		t.cancel(&host.Unanswered{Outcome: why, Reason: closeReason(why)})
+		select {
+		case <-t.done:
+		case <-ctx.Done():
+			return fmt.Errorf("the turn did not end in time: %w", context.Cause(ctx))
+		}
+	}
+	if !first {
+		return nil
+	}
+	s.record(trace.SessionClosed{SessionID: s.id, Reason: string(why)})
+	s.feed.close()
+	return s.trace.Close()
+}
+
+func closeReason(why host.Outcome) string {
+	if why == host.NoOperator {
+		return "the operator's terminal is gone"
+	}
+	return "the operator closed the session"
+}
+
+func checkPrompt(prompt string) error {
+	if strings.TrimSpace(prompt) == "" {
+		return fmt.Errorf("the prompt is empty; type what the agent should do")
+	}
+	return nil
+}
+
+// record writes an event of our own into the trace. What cannot be recorded is said on the screen.
+func (s *Session) record(e host.Event) {
+	if err := s.keep(context.Background(), e); err != nil {
+		s.emit(Event{Kind: Notice, Failed: true, Text: askbridge.Safe("the trace is incomplete: " + err.Error())})
+	}
+}
+
+// keep writes an event into the trace and, under the same name, into the log.
+func (s *Session) keep(ctx context.Context, e host.Event) error {
+	data, err := json.Marshal(e)
+	if err == nil {
+		s.m.opt.Log.InfoContext(ctx, e.Name(), "session", s.id, "data", askbridge.Safe(string(data)))
+	}
+	return s.trace.Record(ctx, e)
+}
+
+func (s *Session) emit(e Event) { s.feed.add(e, s.m.opt.Clock.Now()) }

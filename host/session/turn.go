@@ -1,0 +1,121 @@
+package session
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/trace"
+)
+
+// errStopped is the cause of a turn that the operator stopped.
+var errStopped error = &host.Unanswered{Outcome: host.Cancelled, Reason: "the operator stopped the turn"}
+
+// startLocked is the one place through which every turn starts, and the one that gives it the prompter: when
+// an operator is present, and never otherwise.
+func (s *Session) startLocked(prompt string) error {
+	if s.closing {
+		return ErrClosed
+	}
+	if err := checkPrompt(prompt); err != nil {
+		return err
+	}
+	s.turn++
+	s.failed = false
+	ctx, cancel := context.WithCancelCause(context.Background())
+	present := s.m.board.Present(s.id)
+	if present {
+		ctx = host.WithOperatorPrompter(ctx, s.m.board)
+	}
+	t := &turn{number: s.turn, cancel: cancel, done: make(chan struct{})}
+	s.running = t
+	req := agent.Request{
+		Verb: agent.Converse, Prompt: prompt, SessionID: s.id, Conversation: s.conversation,
+		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.opt.Access, AskWait: s.m.opt.Wait,
+	}
+	s.emit(Event{Kind: TurnStarted, Turn: t.number, Text: askbridge.SafeText(prompt)})
+	go s.runTurn(ctx, t, req, present)
+	return nil
+}
+
+// runTurn works one input off. It is the session's only goroutine.
+func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, present bool) {
+	defer close(t.done)
+	defer t.cancel(nil)
+	began := s.m.opt.Clock.Now()
+	s.record(trace.TurnStarted{SessionID: s.id, Turn: t.number, Prompt: req.Prompt, Operator: present})
+	s.record(trace.AgentStarted{
+		SessionID: s.id, Turn: t.number, Agent: s.opt.Command.Name, Verb: string(req.Verb), Conversation: req.Conversation,
+	})
+	n := &narrator{s: s, turn: t.number}
+	res, err := s.dispatch(ctx, req, agent.Observer{
+		Event: n.event,
+		Refused: func(r askbridge.Refusal) {
+			s.emit(Event{Kind: Notice, Turn: t.number, Failed: true, Text: askbridge.Safe("the ask socket turned a connection away: " + r.Reason)})
+		},
+	})
+	s.endTurn(t, res, err, began)
+}
+
+// dispatch runs the agent. A panic on this goroutine would end the whole program with the terminal still raw and
+// all other sessions lost, so it fails the turn instead.
+func (s *Session) dispatch(ctx context.Context, req agent.Request, obs agent.Observer) (res agent.Result, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("kitsoki itself failed: %v\n%s", p, debug.Stack())
+		}
+	}()
+	return s.m.opt.Runner.Run(ctx, s.opt.Command, req, obs)
+}
+
+func (s *Session) endTurn(t *turn, res agent.Result, err error, began time.Time) {
+	outcome, ended := "done", Event{Kind: TurnEnded, Turn: t.number}
+	var stopped *host.Unanswered
+	switch {
+	case errors.As(err, &stopped):
+		outcome, ended.Stopped, ended.Text = "stopped", true, askbridge.Safe(stopped.Reason)
+	case err != nil:
+		outcome, ended.Failed, ended.Text = "failed", true, askbridge.SafeText(err.Error())
+	}
+	s.record(trace.AgentEnded{
+		SessionID: s.id, Turn: t.number, Agent: s.opt.Command.Name, Conversation: res.Conversation, Outcome: outcome,
+	})
+	record := trace.TurnEnded{
+		SessionID: s.id, Turn: t.number, Outcome: outcome, CostUSD: res.CostUSD, Tokens: res.Usage.Total(),
+		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(),
+	}
+	if err != nil {
+		record.Error = err.Error()
+	}
+	s.record(record)
+
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if res.Conversation != "" {
+		s.conversation = res.Conversation
+	}
+	s.costUSD += res.CostUSD
+	s.tokens += res.Usage.Total()
+	s.failed = ended.Failed
+	s.running = nil
+	s.held = err != nil && len(s.queue) > 0
+	s.emit(ended)
+	if !s.held && !s.closing {
+		_ = s.nextLocked() // a queued prompt was checked when it was queued
+	}
+}
+
+// nextLocked starts the turn that waits first.
+func (s *Session) nextLocked() error {
+	if s.running != nil || s.held || len(s.queue) == 0 {
+		return nil
+	}
+	prompt := s.queue[0]
+	s.queue = s.queue[1:]
+	return s.startLocked(prompt)
+}
