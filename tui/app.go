@@ -1,0 +1,147 @@
+package tui
+
+import (
+	"context"
+	"time"
+
+	"github.com/charmbracelet/bubbles/cursor"
+	"github.com/charmbracelet/bubbles/textarea"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/question"
+	"example.com/kitsoki/tui/styles"
+	"example.com/kitsoki/tui/transcript"
+)
+
+// Mode is what the keyboard works on.
+type Mode int
+
+// The modes.
+const (
+	ModeCompose          Mode = iota // the prompt
+	ModeOperatorQuestion             // an ask
+)
+
+// Timings of the keyboard.
+const (
+	stopWithin = time.Second     // two Esc in the composer stop the turn
+	quitWithin = 3 * time.Second // two Ctrl+C quit
+	typingRest = time.Second     // an ask does not open over a composer that was used within
+	batchEvery = 20 * time.Millisecond
+)
+
+// Options are what a Model shows and how.
+type Options struct {
+	Client session.Client
+	Clock  host.Clock // nil: the machine's
+	Styles styles.Styles
+	Keys   keys.Map
+	Hint   string // shown in an empty log
+}
+
+// Model is the program's tea.Model.
+type Model struct {
+	opt Options
+	// io makes a command of something that can wait; the context ends with the program.
+	io func(func(context.Context) tea.Msg) tea.Cmd
+
+	width, height int
+	mode          Mode
+	help          bool
+	notice        string
+
+	snap     session.Snapshot
+	after    uint64 // the newest event that was taken
+	log      *transcript.Model
+	composer textarea.Model
+	typed    time.Time // the last key in the composer
+	escAt    time.Time
+	quitAt   time.Time
+
+	asks    []*openAsk // in the order they came
+	front   *openAsk   // the one that is or was last on the screen
+	guard   question.Guard
+	ticking bool
+
+	exit Exit
+}
+
+// NewModel makes the model. ctx bounds what its commands wait for.
+func NewModel(ctx context.Context, opt Options) *Model {
+	if opt.Clock == nil {
+		opt.Clock = host.SystemClock{}
+	}
+	m := &Model{
+		opt: opt, log: transcript.New(opt.Styles), composer: newComposer(opt.Keys), width: 80, height: 24,
+		io: func(do func(context.Context) tea.Msg) tea.Cmd {
+			return func() tea.Msg { return do(ctx) }
+		},
+	}
+	m.layout()
+	return m
+}
+
+func newComposer(km keys.Map) textarea.Model {
+	c := textarea.New()
+	c.ShowLineNumbers, c.Prompt, c.CharLimit, c.MaxHeight = false, "", 0, 0
+	c.KeyMap.InsertNewline = km.NewLine
+	c.KeyMap.Paste.SetEnabled(false) // the terminal's own paste arrives as one message
+	c.KeyMap.LinePrevious.SetKeys("up")
+	_ = c.Cursor.SetMode(cursor.CursorStatic)
+	c.FocusedStyle, c.BlurredStyle = textarea.Style{}, textarea.Style{}
+	c.Focus() // the command only starts the blinking
+	return c
+}
+
+func (m *Model) now() time.Time { return m.opt.Clock.Now() }
+
+// Init starts to read the session.
+func (m *Model) Init() tea.Cmd { return tea.Batch(m.snapshot(), m.poll()) }
+
+type (
+	eventsMsg struct {
+		batch session.Batch
+		snap  session.Snapshot
+		err   error
+	}
+	snapMsg  session.Snapshot
+	pollMsg  struct{}
+	tickMsg  struct{}
+	errorMsg struct{ err error }
+	doneMsg  struct{}
+)
+
+func (m *Model) snapshot() tea.Cmd {
+	return m.io(func(ctx context.Context) tea.Msg {
+		snap, err := m.opt.Client.Snapshot(ctx)
+		if err != nil {
+			return errorMsg{err}
+		}
+		return snapMsg(snap)
+	})
+}
+
+// poll waits for the next events and takes the snapshot that goes with them.
+func (m *Model) poll() tea.Cmd {
+	after := m.after
+	return m.io(func(ctx context.Context) tea.Msg {
+		batch, err := m.opt.Client.Events(ctx, after)
+		if err != nil {
+			return eventsMsg{err: err}
+		}
+		snap, err := m.opt.Client.Snapshot(ctx)
+		return eventsMsg{batch: batch, snap: snap, err: err}
+	})
+}
+
+// tick is the countdown, the only thing that redraws a screen on which nothing happens.
+func (m *Model) tick() tea.Cmd {
+	if m.ticking || len(m.asks) == 0 {
+		return nil
+	}
+	m.ticking = true
+	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
+}

@@ -1,0 +1,121 @@
+// Package keys is the one table of keys: what each does, where, and how it is shown.
+package keys
+
+import (
+	"strings"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"example.com/kitsoki/tui/cells"
+	"example.com/kitsoki/tui/styles"
+)
+
+// Map is every binding of the program. A key has one meaning in each place.
+type Map struct {
+	// everywhere
+	Quit, Help key.Binding
+
+	// composer
+	Submit, NewLine, Stop, OpenAsk, Unqueue, PageUp, PageDown, Bottom key.Binding
+
+	// a question's list and fields
+	Up, Down, Row, Pick, Take, Own, Next, Prev, Skip, Decline, More, Fold key.Binding
+	Accept, Leave, MoreInField                                            key.Binding
+	OptionsUp, OptionsDown, QuestionUp, QuestionDown                      key.Binding
+}
+
+func bind(keys, shown, does string) key.Binding {
+	return key.NewBinding(key.WithKeys(strings.Fields(keys)...), key.WithHelp(shown, does))
+}
+
+// Default is the table as it comes.
+func Default() Map {
+	pick := key.NewBinding(key.WithKeys(" "), key.WithHelp("Space", "pick"))
+	return Map{
+		Quit: bind("ctrl+c", "^C ^C", "quit"),
+		Help: bind("? f1", "?", "all keys"),
+
+		Submit:   bind("enter", "Enter", "send"),
+		NewLine:  bind("alt+enter ctrl+j", "Alt+Enter", "new line"),
+		Stop:     bind("esc", "Esc Esc", "stop the turn"),
+		OpenAsk:  bind("ctrl+o", "^O", "open the ask"),
+		Unqueue:  bind("ctrl+p", "^P", "take a queued prompt back"),
+		PageUp:   bind("pgup", "PgUp", "older"),
+		PageDown: bind("pgdown", "PgDn", "newer"),
+		Bottom:   bind("ctrl+end", "^End", "newest"),
+
+		Up:           bind("up k", "↑ k", "up"),
+		Down:         bind("down j", "↓ j", "down"),
+		Row:          bind("1 2 3 4 5 6 7 8 9", "1-9", "row"),
+		Pick:         pick,
+		Take:         bind("enter", "Enter", "take"),
+		Own:          bind("i", "i", "own answer"),
+		Next:         bind("tab", "Tab", "next question"),
+		Prev:         bind("shift+tab", "S-Tab", "previous question"),
+		Skip:         bind("s", "s", "skip the question"),
+		Decline:      bind("ctrl+x", "^X", "decline"),
+		More:         bind("+", "+", "more time"),
+		Fold:         bind("esc", "Esc", "fold"),
+		Accept:       bind("enter", "Enter", "accept"),
+		Leave:        bind("esc", "Esc", "back, kept"),
+		MoreInField:  bind("ctrl+t", "^T", "more time"),
+		OptionsUp:    bind("pgup", "PgUp", "options up"),
+		OptionsDown:  bind("pgdown", "PgDn", "options down"),
+		QuestionUp:   bind("ctrl+u", "^U", "question up"),
+		QuestionDown: bind("ctrl+d", "^D", "question down"),
+	}
+}
+
+// As returns the binding under another description, where it says better what the key does now.
+func As(b key.Binding, does string) key.Binding {
+	b.SetHelp(b.Help().Key, does)
+	return b
+}
+
+// Line shows as many bindings as fit into w cells, the first ones first, none of them cut.
+func Line(st styles.Styles, w int, bindings ...key.Binding) string {
+	var out strings.Builder
+	used := 0
+	for _, b := range bindings {
+		h := b.Help()
+		n := cells.Width(h.Key + " " + h.Desc)
+		if used > 0 {
+			n += 2
+		}
+		if used+n > w {
+			break
+		}
+		if used > 0 {
+			out.WriteString("  ")
+		}
+		out.WriteString(st.Key.Render(h.Key) + " " + st.Dim.Render(h.Desc))
+		used += n
+	}
+	return out.String()
+}
+
+// Split takes a message of several runes that were read at once apart into one message each, because each was a
+// key of its own. A paste stays whole.
+func Split(msg tea.KeyMsg) []tea.KeyMsg {
+	if msg.Type != tea.KeyRunes || msg.Paste || len(msg.Runes) < 2 {
+		return []tea.KeyMsg{msg}
+	}
+	out := make([]tea.KeyMsg, len(msg.Runes))
+	for i, r := range msg.Runes {
+		k := tea.Key{Type: tea.KeyRunes, Runes: []rune{r}, Alt: msg.Alt && i == 0}
+		if r == ' ' {
+			k.Type = tea.KeySpace
+		}
+		out[i] = tea.KeyMsg(k)
+	}
+	return out
+}
+
+// Printable returns the text that a key types; false for a key that types none.
+func Printable(msg tea.KeyMsg) (string, bool) {
+	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
+		return "", false
+	}
+	return string(msg.Runes), true
+}

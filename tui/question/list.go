@@ -1,0 +1,237 @@
+package question
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/cells"
+)
+
+// row is the drawn lines of one option.
+type row struct {
+	lines []string
+	lit   bool
+}
+
+// optionsView draws the options pane around the lit row: its label is always in view, and the whole of it when
+// it fits.
+func (m *Model) optionsView() string {
+	h := m.optionsHeight()
+	rows := m.rows()
+	var all []string
+	from, to := 0, 0
+	for _, r := range rows {
+		if r.lit {
+			from, to = len(all), len(all)+len(r.lines)
+		}
+		all = append(all, r.lines...)
+	}
+	tall := to - from
+	m.inside = max(0, min(m.inside, tall-h))
+	switch {
+	case tall >= h:
+		m.optionsTop = from + m.inside
+	case m.optionsTop > from:
+		m.optionsTop = from
+	case m.optionsTop < to-h:
+		m.optionsTop = to - h
+	}
+	m.optionsTop = max(0, min(m.optionsTop, len(all)-h))
+	return strings.Join(cells.Fit(all[m.optionsTop:], h), "\n")
+}
+
+// optionsMarks says what of the options is out of view.
+func (m *Model) optionsMarks() string {
+	if m.sheet.OnReview() {
+		return ""
+	}
+	h, line, above, below := m.optionsHeight(), 0, 0, 0
+	for _, r := range m.rows() {
+		end := line + len(r.lines)
+		switch {
+		case end <= m.optionsTop:
+			above++
+		case line >= m.optionsTop+h:
+			below++
+		}
+		if r.lit && len(r.lines) > h {
+			return fmt.Sprintf("lines %d-%d of %d · PgUp PgDn", m.inside+1, m.inside+h, len(r.lines))
+		}
+		line = end
+	}
+	var parts []string
+	if above > 0 {
+		parts = append(parts, fmt.Sprintf("^ %d", above))
+	}
+	if below > 0 {
+		parts = append(parts, fmt.Sprintf("v %d", below))
+	}
+	return strings.Join(parts, " · ")
+}
+
+// scrollOptions pages: within a lit row that is taller than its pane, else by rows.
+func (m *Model) scrollOptions(dir int) {
+	h := m.optionsHeight()
+	for _, r := range m.rows() {
+		if r.lit && len(r.lines) > h {
+			if at := m.inside + dir*max(1, h-1); at > -h && at < len(r.lines) {
+				m.inside = at
+				return
+			}
+		}
+	}
+	m.sheet, _ = m.sheet.Reduce(Action{Do: Move, N: dir * max(1, h/2)})
+}
+
+func (m *Model) rows() []row {
+	q := m.sheet.Question()
+	rows := make([]row, len(q.Options))
+	column := m.labelColumn(q)
+	for i, o := range q.Options {
+		lit := i == m.sheet.LitRow()
+		rows[i] = row{lines: m.optionLines(i, o, lit, column), lit: lit}
+	}
+	return rows
+}
+
+// labelColumn is how wide the labels are where descriptions stand beside them; 0 where they stand below.
+func (m *Model) labelColumn(q host.OperatorQuestion) int {
+	widest, described := 0, false
+	for _, o := range q.Options {
+		widest = max(widest, cells.Width(o.Label))
+		described = described || o.Description != ""
+	}
+	if !described || m.width < 60 || widest > m.width/3 {
+		return 0
+	}
+	return widest
+}
+
+// optionLines draws one option: whole when it is lit, at most two lines otherwise.
+func (m *Model) optionLines(i int, o host.OperatorOption, lit bool, column int) []string {
+	prefix := " " + m.marker(i, lit)
+	w := max(1, m.width-cells.Width(prefix)-1)
+	st := m.st.Strong
+	if lit {
+		st = m.st.Lit
+	}
+	var lines []string
+	if column > 0 {
+		beside := cells.Wrap(o.Description, max(1, w-column-2))
+		for n, d := range beside {
+			label := ""
+			if n == 0 {
+				label = o.Label
+			}
+			lines = append(lines, st.Render(cells.Pad(label, column))+"  "+d)
+		}
+	} else {
+		for _, l := range cells.Wrap(o.Label, w) {
+			lines = append(lines, st.Render(l))
+		}
+		if o.Description != "" && (lit || m.width >= 60) {
+			lines = append(lines, cells.Wrap(o.Description, w)...)
+		}
+	}
+	if !lit && len(lines) > 2 {
+		lines = lines[:2]
+		lines[1] = cells.Cut(lines[1], w-2) + " …"
+	}
+	if lit {
+		prefix = m.st.Lit.Render(prefix)
+	}
+	return cells.Indent(lines, prefix)
+}
+
+// marker is the cursor, the row's digit, and whether it is picked.
+func (m *Model) marker(i int, lit bool) string {
+	cursor, digit := " ", " "
+	if lit {
+		cursor = ">"
+	}
+	if i < 9 {
+		digit = fmt.Sprint(i + 1)
+	}
+	picked := slices.Contains(m.sheet.Draft().Picked, i)
+	box := map[[2]bool]string{
+		{false, false}: "( )", {false, true}: "(x)", {true, false}: "[ ]", {true, true}: "[x]",
+	}[[2]bool{m.sheet.Question().MultiSelect, picked}]
+	return fmt.Sprintf("%s %s %s ", cursor, digit, box)
+}
+
+// reviewLines list every question with what would be sent for it, around the lit one.
+func (m *Model) reviewLines(h int) []string {
+	lines := []string{" " + m.st.Strong.Render("This is what the agent will get:"), ""}
+	from, to := 0, 0
+	for i, q := range m.sheet.Questions {
+		lit := i == m.sheet.LitRow()
+		st, prefix := m.st.Strong, fmt.Sprintf("   %d ", i+1)
+		if lit {
+			st, prefix = m.st.Lit, fmt.Sprintf(" > %d ", i+1)
+		}
+		head := strings.ReplaceAll(q.Question, "\n", " ")
+		if !lit {
+			head = cells.Cut(head, max(1, m.width-8))
+		}
+		block := cells.Indent(cells.Wrap(head, max(1, m.width-8)), prefix)
+		for n := range block {
+			block[n] = st.Render(block[n])
+		}
+		for _, l := range m.reviewAnswer(i) {
+			block = append(block, "       "+l)
+		}
+		if lit {
+			from, to = len(lines), len(lines)+len(block)
+		}
+		lines = append(lines, block...)
+	}
+	if to > h && len(lines) > h {
+		lines = lines[min(from, len(lines)-h):]
+	}
+	return lines
+}
+
+// reviewAnswer says what goes out for a question, and in which state it is.
+func (m *Model) reviewAnswer(i int) []string {
+	q, d := m.sheet.Questions[i], m.sheet.Drafts[i]
+	var parts []string
+	for _, p := range d.Picked {
+		parts = append(parts, q.Options[p].Label)
+	}
+	text := strings.ReplaceAll(askbridge.SafeText(d.Text), "\n", " / ")
+	note := ""
+	if text != "" && !q.MultiSelect && len(d.Picked) > 0 {
+		note = "note: " + text
+	} else if text != "" {
+		parts = append(parts, "“"+text+"”")
+	}
+	if d.None {
+		parts = append(parts, "none of them")
+	}
+	body := strings.Join(parts, ", ")
+	w := max(1, m.width-9)
+	var out []string
+	switch {
+	case d.Skipped && body != "":
+		out = append(out, m.st.Warn.Render(cells.Cut("left out (was: "+body+")", w)))
+	case d.Skipped:
+		out = append(out, m.st.Dim.Render("skipped"))
+	case body == "":
+		out = append(out, m.st.Warn.Render("open"))
+	case !d.Taken:
+		for _, l := range cells.Wrap("draft, not taken: "+body, w) {
+			out = append(out, m.st.Warn.Render(l))
+		}
+	default:
+		for _, l := range cells.Wrap(body, w) {
+			out = append(out, m.st.Good.Render(l))
+		}
+	}
+	if note != "" && !d.Skipped {
+		out = append(out, cells.Wrap(note, w)...)
+	}
+	return out
+}

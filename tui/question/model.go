@@ -1,0 +1,223 @@
+package question
+
+import (
+	"time"
+
+	"github.com/charmbracelet/bubbles/cursor"
+	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/bubbles/textarea"
+	tea "github.com/charmbracelet/bubbletea"
+	"github.com/charmbracelet/huh"
+
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/styles"
+)
+
+// ExtendBy is how much time one press of "more time" adds.
+const ExtendBy = 2 * time.Minute
+
+// Model is one ask on the screen. It is not a tea.Model: the program calls Key and View, and does what comes
+// back from Key.
+type Model struct {
+	info  host.AskInfo
+	sheet Sheet
+	keys  keys.Map
+	st    styles.Styles
+
+	form *huh.Form // of the focused question; nil on the review
+	last Effect    // what the last key in the form's field asked for
+	area textarea.Model
+
+	width, height int
+	early         int // keys that came too early and went to the composer
+	questionTop   int // first visible line of the question
+	optionsTop    int // first visible line of the options
+	inside        int // lines scrolled within a lit row that is taller than its pane
+	ended         string
+}
+
+// NewModel shows an ask with the drafts it has.
+func NewModel(info host.AskInfo, drafts []host.Draft, km keys.Map, st styles.Styles) *Model {
+	m := &Model{info: info, sheet: New(info.Questions, drafts), keys: km, st: st, area: newArea(km)}
+	m.follow(Sheet{Focus: -1})
+	return m
+}
+
+func newArea(km keys.Map) textarea.Model {
+	area := textarea.New()
+	area.ShowLineNumbers = false
+	area.Prompt = ""
+	area.CharLimit = 0
+	area.MaxHeight = 0
+	area.KeyMap.InsertNewline = km.NewLine
+	// The terminal's own paste arrives as one message; this key would bring it a second time.
+	area.KeyMap.Paste.SetEnabled(false)
+	_ = area.Cursor.SetMode(cursor.CursorStatic) // nothing blinks, so nothing redraws an idle screen
+	area.FocusedStyle, area.BlurredStyle = plainArea(), plainArea()
+	return area
+}
+
+func plainArea() textarea.Style { return textarea.Style{} }
+
+// Info returns the ask as it was last told to the model.
+func (m *Model) Info() host.AskInfo { return m.info }
+
+// SetInfo takes over a new deadline or asker.
+func (m *Model) SetInfo(info host.AskInfo) { m.info = info }
+
+// Sheet returns what the operator has made of the ask.
+func (m *Model) Sheet() Sheet { return m.sheet }
+
+// Early notes how many keys came too early and went to the composer.
+func (m *Model) Early(n int) { m.early += n }
+
+// End greys the ask out: it is over, and why. What was typed stays to be copied.
+func (m *Model) End(why string) { m.ended = why }
+
+// Ended reports whether the ask is over.
+func (m *Model) Ended() bool { return m.ended != "" }
+
+// Typing reports whether a text field has the keyboard.
+func (m *Model) Typing() bool { return m.sheet.Place == Own || m.sheet.Place == Reason }
+
+// Resize gives the ask the whole screen of this size.
+func (m *Model) Resize(width, height int) {
+	m.width, m.height = width, height
+	m.area.SetWidth(max(1, m.fieldWidth()))
+	m.newForm()
+}
+
+// Asked is what a key asks of the program.
+type Asked struct {
+	Effect
+	Extend time.Duration
+}
+
+// Key does what a key means on this page. Keys that mean something everywhere are the program's.
+func (m *Model) Key(msg tea.KeyMsg) Asked {
+	before := m.sheet
+	asked := m.dispatch(msg)
+	if asked.Finished {
+		var next Effect
+		m.sheet, next = m.sheet.Advance()
+		next.Finished = true
+		asked.Effect = next
+	}
+	m.follow(before)
+	return asked
+}
+
+func (m *Model) dispatch(msg tea.KeyMsg) Asked {
+	k := m.keys
+	switch {
+	case key.Matches(msg, k.Next):
+		return m.do(Action{Do: Turn, N: 1})
+	case key.Matches(msg, k.Prev):
+		return m.do(Action{Do: Turn, N: -1})
+	case key.Matches(msg, k.Decline):
+		return m.do(Action{Do: Decline})
+	case m.Typing():
+		return m.fieldKey(msg)
+	case key.Matches(msg, k.More):
+		return Asked{Extend: ExtendBy}
+	case m.sheet.OnReview():
+		return Asked{Effect: m.listKey(msg)}
+	}
+	m.last = Effect{}
+	completed := m.step(msg)
+	m.last.Finished = completed // the form has the last word
+	return Asked{Effect: m.last}
+}
+
+func (m *Model) do(a Action) Asked {
+	var e Effect
+	m.sheet, e = m.sheet.Reduce(a)
+	return Asked{Effect: e}
+}
+
+// listKey does what a key means on a list of options or on the review.
+func (m *Model) listKey(msg tea.KeyMsg) Effect {
+	k := m.keys
+	a := Action{}
+	text, printable := keys.Printable(msg)
+	switch {
+	case msg.Paste && !m.sheet.OnReview():
+		a = Action{Do: Open, Text: text}
+	case m.sheet.OnOwnRow() && printable:
+		a = Action{Do: Open, Text: text}
+	case key.Matches(msg, k.Up):
+		a = Action{Do: Move, N: -1}
+	case key.Matches(msg, k.Down):
+		a = Action{Do: Move, N: 1}
+	case key.Matches(msg, k.Row):
+		a = Action{Do: Light, N: int(msg.Runes[0] - '1')}
+	case key.Matches(msg, k.Pick):
+		a = Action{Do: Pick}
+	case key.Matches(msg, k.Take):
+		a = Action{Do: Take}
+	case key.Matches(msg, k.Own):
+		a = Action{Do: Open}
+	case key.Matches(msg, k.Skip):
+		a = Action{Do: Skip}
+	case key.Matches(msg, k.Fold):
+		a = Action{Do: Leave}
+	case key.Matches(msg, k.OptionsUp):
+		m.scrollOptions(-1)
+	case key.Matches(msg, k.OptionsDown):
+		m.scrollOptions(1)
+	case key.Matches(msg, k.QuestionUp):
+		m.questionTop -= max(1, m.questionHeight()-1)
+	case key.Matches(msg, k.QuestionDown):
+		m.questionTop += max(1, m.questionHeight()-1)
+	}
+	return m.do(a).Effect
+}
+
+// fieldKey does what a key means in the field of the own answer or of the reason.
+func (m *Model) fieldKey(msg tea.KeyMsg) Asked {
+	k := m.keys
+	switch {
+	case !msg.Paste && key.Matches(msg, k.Accept):
+		return m.do(Action{Do: Take})
+	case key.Matches(msg, k.Leave):
+		return m.do(Action{Do: Leave})
+	case key.Matches(msg, k.MoreInField):
+		return Asked{Extend: ExtendBy}
+	}
+	m.area, _ = m.area.Update(msg) // its commands only serve the blinking cursor, which is off
+	return m.do(Action{Do: Write, Text: m.area.Value()})
+}
+
+// follow brings field, form and scrolling in line with the sheet after it changed.
+func (m *Model) follow(before Sheet) {
+	s := m.sheet
+	if s.Focus != before.Focus {
+		m.questionTop, m.optionsTop = 0, 0
+	}
+	if s.Focus != before.Focus || s.LitRow() != before.LitRow() {
+		m.inside = 0
+	}
+	if text := m.fieldText(); m.area.Value() != text {
+		m.area.SetValue(text)
+	}
+	if m.Typing() {
+		m.area.Focus() // the command only starts the blinking
+	} else {
+		m.area.Blur()
+	}
+	if m.width > 0 && (s.Focus != before.Focus || s.Place != before.Place || m.form == nil || m.form.State != huh.StateNormal) {
+		m.Resize(m.width, m.height)
+	}
+}
+
+// fieldText is what stands in the field that the focused page shows.
+func (m *Model) fieldText() string {
+	if m.sheet.Place == Reason {
+		return m.sheet.Reason
+	}
+	return m.sheet.Draft().Text
+}
+
+// Say puts a message into the state line until the next key.
+func (m *Model) Say(text string) { m.sheet.Notice = text }

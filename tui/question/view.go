@@ -1,0 +1,347 @@
+package question
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/bubbles/key"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/cells"
+	"example.com/kitsoki/tui/keys"
+)
+
+// Frame is what the screen knows around the ask.
+type Frame struct {
+	Now      time.Time
+	Nth, All int // which of the open asks this is
+}
+
+// compact reports whether the screen is too small for rules between the panes and a line of chips.
+func (m *Model) compact() bool { return m.height < 18 || m.width < 60 }
+
+// The fixed lines are head, own answer, state and keys; with room also the chips and three rules.
+func (m *Model) fixedLines() int {
+	switch {
+	case m.compact():
+		return 5 // head, one rule, own answer, state, keys
+	case len(m.sheet.Questions) > 1:
+		return 8
+	}
+	return 7
+}
+
+func (m *Model) room() int { return max(2, m.height-m.fixedLines()-(m.areaHeight()-1)) }
+
+// questionHeight is a third of what is not fixed, from 2 to 8 lines, and never more than the question needs.
+func (m *Model) questionHeight() int {
+	need := len(m.questionLines())
+	return max(1, min(need, max(2, m.room()/3), 8))
+}
+
+func (m *Model) optionsHeight() int { return max(1, m.room()-m.questionHeight()) }
+
+// areaHeight is the height of the own answer's row, which grows while it is edited.
+func (m *Model) areaHeight() int {
+	if !m.Typing() {
+		return 1
+	}
+	most := 5
+	if m.compact() {
+		most = 2
+	}
+	need := 0
+	for line := range strings.SplitSeq(m.fieldText(), "\n") {
+		need += 1 + cells.Width(line)/max(1, m.fieldWidth())
+	}
+	return max(1, min(need, most))
+}
+
+// View draws the ask over the whole screen: exactly height lines of at most width cells.
+func (m *Model) View(f Frame) string {
+	lines := []string{m.head(f)}
+	if m.compact() {
+		lines = append(lines, m.body()...)
+		lines = append(lines, m.rule(m.optionsMarks()))
+	} else {
+		if len(m.sheet.Questions) > 1 {
+			lines = append(lines, m.chips())
+		}
+		lines = append(lines, m.rule(""))
+		lines = append(lines, m.body()...)
+		lines = append(lines, m.rule(m.optionsMarks()))
+	}
+	lines = append(lines, m.ownLines()...)
+	lines = append(lines, m.stateLine(), m.keyLine())
+	lines = cells.Fit(lines, m.height)
+	for i, l := range lines {
+		lines[i] = cells.Cut(l, m.width)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// body is the question over its options, or the review.
+func (m *Model) body() []string {
+	if m.sheet.OnReview() {
+		h := m.room()
+		if !m.compact() {
+			h++
+		}
+		return cells.Fit(m.reviewLines(h), h)
+	}
+	lines := m.questionPane()
+	if !m.compact() {
+		lines = append(lines, m.rule(m.questionMarks()))
+	}
+	return append(lines, cells.Fit(strings.Split(m.form.View(), "\n"), m.optionsHeight())...)
+}
+
+func (m *Model) head(f Frame) string {
+	who := m.info.Asker.Agent
+	if len(m.info.Asker.Path) > 0 {
+		who += " › " + strings.Join(m.info.Asker.Path, " › ")
+	}
+	if who == "" {
+		who = "an agent"
+	}
+	left := fmt.Sprintf(" ask %d of %d · %s", f.Nth, f.All, who)
+	if m.compact() {
+		left = fmt.Sprintf(" %d/%d %s", f.Nth, f.All, who)
+		if n := len(m.sheet.Questions); n > 1 && !m.sheet.OnReview() {
+			left += fmt.Sprintf("  Q%d/%d", m.sheet.Focus+1, n)
+		}
+	}
+	if m.ended != "" {
+		return m.st.Dim.Render(cells.Spread(left, "ended: "+m.ended+" ", m.width))
+	}
+	wait := m.info.Deadline.Sub(f.Now)
+	right := fmt.Sprintf("waits %s of %s · + more time ", clock(wait), clock(m.info.Deadline.Sub(m.info.Opened)))
+	if m.compact() {
+		right = clock(wait) + " + "
+	}
+	if wait < loud {
+		right = m.st.Warn.Render(right)
+	}
+	return cells.Spread(m.st.Title.Render(left), right, m.width)
+}
+
+// loud is how long before the deadline the countdown is drawn so that it is noticed.
+const loud = 20 * time.Second
+
+func clock(d time.Duration) string {
+	s := max(0, int((d + time.Second - 1).Seconds()))
+	return fmt.Sprintf("%d:%02d", s/60, s%60)
+}
+
+// chips name the questions, and where each stands.
+func (m *Model) chips() string {
+	var out []string
+	for i, q := range m.sheet.Questions {
+		d := m.sheet.Drafts[i]
+		name := q.Header
+		if name == "" {
+			name = strconv.Itoa(i + 1)
+		}
+		name = cells.Cut(name, chipCells)
+		st := m.st.Chip
+		switch {
+		case d.Skipped:
+			name += " skip"
+		case d.Taken:
+			name, st = name+" ok", m.st.Good
+		case i == m.sheet.Focus:
+			name += " .."
+		case !d.Empty():
+			name += " draft"
+		}
+		if i == m.sheet.Focus {
+			st = m.st.ChipLit
+		}
+		out = append(out, st.Render("["+name+"]"))
+	}
+	st := m.st.Chip
+	if m.sheet.OnReview() {
+		st = m.st.ChipLit
+	}
+	return " " + strings.Join(append(out, st.Render("[Review]")), " ")
+}
+
+const chipCells = 12
+
+func (m *Model) rule(mark string) string {
+	if mark != "" {
+		mark = " " + mark + " --"
+	}
+	return m.st.Dim.Render(strings.Repeat("-", max(0, m.width-cells.Width(mark))) + mark)
+}
+
+func (m *Model) questionLines() []string {
+	return cells.Wrap(m.sheet.Question().Question, max(1, m.width-2))
+}
+
+func (m *Model) questionPane() []string {
+	lines, h := m.questionLines(), m.questionHeight()
+	m.questionTop = max(0, min(m.questionTop, len(lines)-h))
+	out := make([]string, 0, h)
+	for _, l := range lines[m.questionTop : m.questionTop+h] {
+		out = append(out, " "+m.st.Strong.Render(l))
+	}
+	if m.compact() && len(lines) > h {
+		out[h-1] = cells.Spread(out[h-1], m.st.Dim.Render(m.questionMarks()), m.width)
+	}
+	return out
+}
+
+func (m *Model) questionMarks() string {
+	all, h := len(m.questionLines()), m.questionHeight()
+	if all <= h {
+		return ""
+	}
+	if m.compact() {
+		return fmt.Sprintf("^U ^D %d-%d/%d", m.questionTop+1, m.questionTop+h, all)
+	}
+	return fmt.Sprintf("question %d-%d of %d lines · ^U ^D", m.questionTop+1, m.questionTop+h, all)
+}
+
+// ownLines are the row of the own answer, or the field while it is edited.
+func (m *Model) ownLines() []string {
+	if m.Typing() {
+		label := m.fieldLabel()
+		m.area.SetHeight(m.areaHeight())
+		return cells.Indent(strings.Split(strings.TrimRight(m.area.View(), "\n"), "\n"), m.st.Lit.Render(label))
+	}
+	if m.sheet.OnReview() {
+		return []string{""}
+	}
+	d := m.sheet.Draft()
+	mark, st := " ", m.st.Dim
+	if m.sheet.OnOwnRow() {
+		mark, st = ">", m.st.Lit
+	}
+	line := fmt.Sprintf(" %s own answer: ", mark)
+	switch {
+	case d.Text == "" && m.sheet.OnOwnRow():
+		line += "type it here"
+	case d.Text == "":
+		line += "-"
+	default:
+		state := "draft"
+		if m.sheet.Question().MultiSelect {
+			state = "ticked"
+		}
+		if d.Taken {
+			state = "taken"
+		}
+		text := strings.ReplaceAll(askbridge.SafeText(d.Text), "\n", " / ")
+		return []string{cells.Spread(st.Render(line)+text, m.st.Dim.Render(state+" "), m.width)}
+	}
+	return []string{st.Render(line)}
+}
+
+func (m *Model) fieldLabel() string {
+	switch {
+	case m.sheet.Place == Reason && m.compact():
+		return " reason: "
+	case m.sheet.Place == Reason:
+		return " reason (may be empty): "
+	case m.compact():
+		return " own: "
+	}
+	return " > own answer: "
+}
+
+func (m *Model) fieldWidth() int { return max(8, m.width-cells.Width(m.fieldLabel())-1) }
+
+func (m *Model) stateLine() string {
+	switch {
+	case m.ended != "":
+		return m.st.Warn.Render(" This ask is over. Esc closes it; what you typed goes to the prompt.")
+	case m.sheet.Notice != "":
+		return m.st.Warn.Render(" " + m.sheet.Notice)
+	case m.sheet.Place == Reason:
+		return m.st.Warn.Render(" Enter declines all questions of this ask; the agent is told so.")
+	}
+	var parts []string
+	d := m.sheet.Draft()
+	if m.sheet.Question().MultiSelect {
+		parts = append(parts, fmt.Sprintf("%d ticked", len(d.Picked)))
+	}
+	if !m.sheet.Question().MultiSelect && len(d.Picked) > 0 && d.Text != "" {
+		parts = append(parts, "the row is the answer, your text goes along as a note")
+	}
+	if n := len(m.sheet.Questions); n > 1 {
+		parts = append(parts, fmt.Sprintf("%d of %d answered", m.sheet.Taken(), n))
+	}
+	if m.info.Kind == host.KindQuestion && m.info.Asker.Dir != "" && len(parts) == 0 && !m.compact() {
+		parts = append(parts, "in "+m.info.Asker.Dir)
+	}
+	if m.early > 0 {
+		parts = append(parts, m.earlyWords())
+	}
+	return m.st.Dim.Render(" " + strings.Join(parts, " · "))
+}
+
+func (m *Model) earlyWords() string {
+	if m.compact() {
+		return count(m.early, "key in the prompt", "keys in the prompt")
+	}
+	return count(m.early, "early key is in the prompt", "early keys are in the prompt")
+}
+
+func (m *Model) keyLine() string {
+	return " " + keys.Line(m.st, m.width-1, m.Bindings()...)
+}
+
+// Bindings are the keys that work now, the most important first.
+func (m *Model) Bindings() []key.Binding {
+	k := m.keys
+	several := len(m.sheet.Questions) > 1
+	var out []key.Binding
+	switch {
+	case m.ended != "":
+		return []key.Binding{keys.As(k.Fold, "close"), k.Help}
+	case m.sheet.Place == Reason:
+		return []key.Binding{keys.As(k.Accept, "decline"), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField}
+	case m.sheet.Place == Own:
+		out = []key.Binding{k.Accept, k.Leave, k.NewLine}
+		if several {
+			out = append(out, k.Next)
+		}
+		return append(out, k.Decline, k.MoreInField)
+	case m.sheet.OnReview():
+		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "back to the lit one"), k.Next, k.Decline, k.More, k.Help}
+	case m.sheet.OnOwnRow():
+		out = []key.Binding{keys.As(k.Take, "type"), k.Up}
+	case m.sheet.Question().MultiSelect:
+		out = []key.Binding{keys.As(k.Take, "take the ticked"), keys.As(k.Pick, "tick")}
+	case several:
+		out = []key.Binding{keys.As(k.Take, "next"), k.Row}
+	default:
+		out = []key.Binding{keys.As(k.Take, "send"), k.Row}
+	}
+	if several {
+		out = append(out, keys.As(k.Next, "question"))
+	}
+	out = append(out, k.Own, k.Fold, k.Decline, k.Help)
+	if several {
+		out = append(out, k.Skip)
+	}
+	return append(out, k.More)
+}
+
+// AllBindings are all keys that work on this page.
+func (m *Model) AllBindings() []key.Binding {
+	out := m.Bindings()
+	if m.ended != "" || m.Typing() {
+		return out
+	}
+	k := m.keys
+	out = append(out, k.Up, k.Down, k.Prev)
+	if !m.sheet.OnReview() {
+		out = append(out, k.QuestionUp, k.QuestionDown, k.OptionsUp, k.OptionsDown)
+	}
+	return out
+}
