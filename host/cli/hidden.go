@@ -1,0 +1,48 @@
+package cli
+
+import (
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/agent/scripted"
+	"example.com/kitsoki/mcpstdio"
+)
+
+// newOperatorAsk is the agent's grandchild: an MCP server on standard input and output.
+func newOperatorAsk() *cobra.Command {
+	return &cobra.Command{
+		Use: "mcp-operator-ask", Hidden: true, Args: cobra.NoArgs,
+		Short: "The MCP server through which an agent asks; agents start it",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			err := mcpstdio.Serve(cmd.Context(), os.Getenv(agent.EnvAskSocket), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), version())
+			if err != nil {
+				return &exitError{code: exitFailed, err: err}
+			}
+			return nil
+		},
+	}
+}
+
+// newScripted is the embedded agent. It reads its own flags, which are another program's.
+func newScripted() *cobra.Command {
+	return &cobra.Command{
+		Use: "agent-scripted", Hidden: true, DisableFlagParsing: true,
+		Short: "The scripted agent; kitsoki demo starts it",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			code := scripted.Run(cmd.Context(), args, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), os.Getenv)
+			if code != 0 {
+				return &exitError{code: code, err: errQuiet}
+			}
+			return nil
+		},
+	}
+}
+
+// errQuiet ends the program without another word: everything was said.
+var errQuiet = quiet{}
+
+type quiet struct{}
+
+func (quiet) Error() string { return "" }

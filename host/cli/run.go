@@ -1,0 +1,172 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/charmbracelet/x/term"
+	"github.com/spf13/cobra"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/agent/scripted"
+	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/tui"
+)
+
+// closeWithin bounds how long the program waits for its agent and asks to end.
+const closeWithin = 8 * time.Second
+
+// runFlags are the flags of the commands that start the terminal.
+type runFlags struct {
+	agent    string
+	model    string
+	dir      string
+	access   string
+	wait     time.Duration
+	log      string
+	scenario string
+	hint     string
+}
+
+func addRunFlags(cmd *cobra.Command, defaultAgent string) *runFlags {
+	f := &runFlags{agent: defaultAgent}
+	flags := cmd.Flags()
+	flags.StringVar(&f.agent, "agent", defaultAgent, "which agent to run: claude or scripted")
+	flags.StringVar(&f.model, "model", "", "the agent's model, as the agent names it")
+	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
+	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
+	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
+	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
+	fixed := func(values ...string) cobra.CompletionFunc {
+		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+			return values, cobra.ShellCompDirectiveNoFileComp
+		}
+	}
+	_ = cmd.RegisterFlagCompletionFunc("agent", fixed("claude", "scripted")) // fails for unknown flags only
+	_ = cmd.RegisterFlagCompletionFunc("access", fixed("read", "edit", "full"))
+	return f
+}
+
+func newRun() *cobra.Command {
+	cmd := &cobra.Command{Use: "run", Short: "Start the terminal (what kitsoki does without a command)", Args: cobra.NoArgs}
+	f := addRunFlags(cmd, "claude")
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
+	return cmd
+}
+
+// run puts the program together, shows it, and takes it apart again.
+func (f *runFlags) run(cmd *cobra.Command) error {
+	out, isFile := cmd.OutOrStdout().(*os.File)
+	in, inFile := cmd.InOrStdin().(*os.File)
+	if !isFile || !inFile || !term.IsTerminal(out.Fd()) || !term.IsTerminal(in.Fd()) || os.Getenv("TERM") == "dumb" {
+		return lacking("this needs a terminal that can draw a screen, on standard input and output")
+	}
+	opt, self, err := f.options()
+	if err != nil {
+		return err
+	}
+	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
+	if err != nil {
+		return lacking("no place for the agent's socket: %w", err)
+	}
+	logger, closeLog, err := openLog(f.log)
+	if err != nil {
+		return err
+	}
+	defer closeLog()
+	manager := session.NewManager(session.ManagerOptions{
+		Runner: &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()},
+		State:  filepath.Join(xdg.StateHome, "kitsoki", "sessions"),
+		Wait:   f.wait,
+		Log:    logger,
+	})
+	s, err := manager.New(opt)
+	if err != nil {
+		return lacking("no session could be opened: %w", err)
+	}
+	exit, err := tui.Run(cmd.Context(), s, f.hint, tui.Terminal{In: in, Out: out})
+	why := host.HostClosing
+	if exit.Lost {
+		why = host.NoOperator
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	err = errors.Join(err, manager.Close(ctx, why))
+	switch {
+	case err != nil:
+		return &exitError{code: exitFailed, err: err}
+	case exit.Signal != nil:
+		return &exitError{code: exitAborted, err: fmt.Errorf("ended by %s", exit.Signal)}
+	case exit.Lost:
+		return &exitError{code: exitAborted, err: errors.New("the terminal is gone")}
+	}
+	return farewell(cmd.OutOrStdout(), s)
+}
+
+// farewell says where the session is kept, once the screen is gone.
+func farewell(w io.Writer, s *session.Session) error {
+	snap, err := s.Snapshot(context.Background())
+	if err != nil || snap.Turn == 0 {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "session %s · $%.4f · trace %s\n", snap.ID, snap.CostUSD, s.TracePath())
+	return err
+}
+
+// options checks the flags and finds the agent. self is how to start this program again.
+func (f *runFlags) options() (opt session.Options, self []string, err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return opt, nil, lacking("this program does not know where it is: %w", err)
+	}
+	self = []string{exe}
+	if opt.Access, err = agent.ParseAccess(f.access); err != nil {
+		return opt, nil, err
+	}
+	if f.wait <= 0 {
+		return opt, nil, fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
+	}
+	if opt.Dir, err = directory(f.dir); err != nil {
+		return opt, nil, err
+	}
+	opt.Model = f.model
+	switch f.agent {
+	case "claude":
+		opt.Command = agent.Claude(os.Getenv)
+		if err := opt.Command.Find(); err != nil {
+			return opt, nil, lacking("%w; see the whole job without it: kitsoki demo", err)
+		}
+	case "scripted":
+		if err := scripted.Check(f.scenario); err != nil {
+			return opt, nil, err
+		}
+		opt.Command = agent.Scripted(self, f.scenario)
+	default:
+		return opt, nil, fmt.Errorf("agent %q is not known; use claude or scripted", f.agent)
+	}
+	return opt, self, nil
+}
+
+// directory makes the path of an existing directory absolute.
+func directory(path string) (string, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return "", fmt.Errorf("--cwd %q: %w", path, err)
+	}
+	info, err := os.Stat(abs)
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("--cwd: %w", err)
+	case !info.IsDir():
+		return "", fmt.Errorf("--cwd %s is not a directory", abs)
+	}
+	return abs, nil
+}
