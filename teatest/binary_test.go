@@ -1,0 +1,135 @@
+package teatest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// program builds kitsoki, with the race detector, once for the whole package: TestMain gives it its place.
+func program(t *testing.T) string {
+	t.Helper()
+	path := os.Getenv(builtEnv)
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	build := exec.Command("go", "build", "-race", "-o", path, "..")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return path
+}
+
+// builtEnv tells the tests of this package where the program is built to.
+const builtEnv = "KITSOKI_TEST_PROGRAM"
+
+// quiet is an operator who reads before answering: real programs have a real clock, and their guard drops keys
+// that come within 400 ms of an ask.
+func quiet() {
+	time.Sleep(600 * time.Millisecond) //nolint:forbidigo // time itself is what the program waits for
+}
+
+// eventually waits for a condition, 20 s at most, and reports whether it came.
+func eventually(ok func() bool) bool {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(20 * time.Second); time.Now().Before(end); <-tick.C {
+		if ok() {
+			return true
+		}
+	}
+	return false
+}
+
+func lookup(env []string, name string) string {
+	value := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
+
+// record is one line of a session's trace.
+type record struct {
+	Seq   uint64
+	Event string
+	Data  map[string]any
+}
+
+// traceOf reads the trace of the only session of an environment.
+func traceOf(t *testing.T, env []string) []record {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join(lookup(env, "XDG_STATE_HOME"), "kitsoki", "sessions", "*", "trace.jsonl"))
+	if err != nil || len(files) != 1 {
+		t.Fatalf("traces: %v, %v", files, err)
+	}
+	raw, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("the trace is readable by others: %v, %v", info.Mode(), err)
+	}
+	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
+	var out []record
+	for _, line := range lines[1:] {
+		var r record
+		if err := json.Unmarshal([]byte(line), &r); err != nil {
+			t.Fatalf("trace line %q: %v", line, err)
+		}
+		out = append(out, r)
+	}
+	return out
+}
+
+// checkTrace checks what holds for every trace of a session that was closed: dense numbers, an end for each
+// start, and one outcome for each ask. It returns the outcomes by question id.
+func checkTrace(t *testing.T, env []string) map[string]string {
+	t.Helper()
+	outcomes, asked, started := map[string]string{}, map[string]bool{}, map[string]int{}
+	for i, r := range traceOf(t, env) {
+		if r.Seq != uint64(i+1) {
+			t.Errorf("record %d has number %d", i+1, r.Seq)
+		}
+		id, _ := r.Data["question_id"].(string)
+		switch r.Event {
+		case "operator.question.asked":
+			asked[id] = true
+		case "operator.question.answered", "operator.question.unanswered":
+			if !asked[id] || outcomes[id] != "" {
+				t.Errorf("ask %s ends as %v after %q", id, r.Data["outcome"], outcomes[id])
+			}
+			outcomes[id], _ = r.Data["outcome"].(string)
+		case "session.opened", "turn.started", "agent.started":
+			started[strings.Split(r.Event, ".")[0]]++
+		case "session.closed", "turn.ended", "agent.ended":
+			started[strings.Split(r.Event, ".")[0]]--
+		}
+	}
+	for id := range asked {
+		if outcomes[id] == "" {
+			t.Errorf("ask %s has no end", id)
+		}
+	}
+	for what, n := range started {
+		if n != 0 {
+			t.Errorf("%d of %s have no end", n, what)
+		}
+	}
+	return outcomes
+}
+
+// checkNothingLeft checks that no socket, token or directory of a dispatch is left in the runtime directory.
+func checkNothingLeft(t *testing.T, env []string) {
+	t.Helper()
+	left, err := filepath.Glob(filepath.Join(lookup(env, "XDG_RUNTIME_DIR"), "kitsoki", "*"))
+	if err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}
