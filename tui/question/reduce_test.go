@@ -183,6 +183,13 @@ func TestDeclineCarriesReasonAndWhatWasAnswered(t *testing.T) {
 	}
 }
 
+func TestBlankOwnTextIsNoAnswer(t *testing.T) {
+	_, e := play(sheet(checks), Action{Do: Open}, write(" \n"), esc, up, space, enter)
+	if len(e.Send) != 1 || e.Send[0].Text != "" || len(e.Send[0].Picked) != 1 {
+		t.Fatalf("sent %+v", e.Send)
+	}
+}
+
 func TestSkipLeavesAQuestionOut(t *testing.T) {
 	s, _ := play(sheet(database, checks), Action{Do: Skip}, space, enter)
 	if !s.OnReview() {

@@ -104,9 +104,17 @@ func (s Sheet) Answers() []host.Answer {
 			out[i] = host.Answer{Skipped: true}
 			continue
 		}
-		out[i] = d.Answer
+		out[i] = answer(d)
 	}
 	return out
+}
+
+// answer is what a finished draft says. White space alone in the own answer's field is no answer.
+func answer(d host.Draft) host.Answer {
+	if strings.TrimSpace(d.Text) == "" {
+		d.Text = ""
+	}
+	return d.Answer
 }
 
 // partial returns the finished answers alone, for a decline.
@@ -114,7 +122,7 @@ func (s Sheet) partial() []host.Answer {
 	out := make([]host.Answer, len(s.Drafts))
 	for i, d := range s.Drafts {
 		if d.Taken && !d.Skipped {
-			out[i] = d.Answer
+			out[i] = answer(d)
 		}
 	}
 	return out
