@@ -222,12 +222,13 @@ func (s Sheet) skip() (Sheet, Effect) {
 	return s.finish(func(d *host.Draft) { d.Skipped = true })
 }
 
-// Pending describes a page of the review that Enter cannot pass over silently.
+// unfinished lists the questions that a send must not pass over silently: those with nothing in them, and those
+// with a draft that was not taken.
 func (s Sheet) unfinished() (empty, drafts []int) {
 	for i, d := range s.Drafts {
 		switch {
 		case d.Taken:
-		case d.Empty():
+		case answer(d).Empty():
 			empty = append(empty, i)
 		default:
 			drafts = append(drafts, i)
@@ -240,7 +241,9 @@ func (s Sheet) unfinished() (empty, drafts []int) {
 func (s Sheet) decide() Sheet {
 	i := s.LitRow()
 	d := s.Drafts[i]
-	if d.Empty() || (d.Skipped && len(d.Picked) == 0 && d.Text == "" && !d.None) {
+	content := answer(d)
+	content.Skipped = false
+	if content.Empty() {
 		s.Notice = fmt.Sprintf("question %d has no draft: Esc goes to it", i+1)
 		return s
 	}
