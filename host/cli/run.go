@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/adrg/xdg"
@@ -77,6 +78,9 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return lacking("no place for the agent's socket: %w", err)
 	}
+	if _, err := askbridge.Sweep(runtimeDir); err != nil {
+		return lacking("what a killed kitsoki left behind could not be removed: %w", err)
+	}
 	logger, closeLog, err := openLog(f.log)
 	if err != nil {
 		return err
@@ -145,14 +149,26 @@ func (f *runFlags) options() (opt session.Options, self []string, err error) {
 			return opt, nil, lacking("%w; see the whole job without it: kitsoki demo", err)
 		}
 	case "scripted":
-		if err := scripted.Check(f.scenario); err != nil {
+		scenario, err := scenarioPath(f.scenario)
+		if err != nil {
 			return opt, nil, err
 		}
-		opt.Command = agent.Scripted(self, f.scenario)
+		opt.Command = agent.Scripted(self, scenario)
 	default:
 		return opt, nil, fmt.Errorf("agent %q is not known; use claude or scripted", f.agent)
 	}
 	return opt, self, nil
+}
+
+// scenarioPath makes the path of a scenario file absolute, because the agent runs in another directory.
+func scenarioPath(name string) (string, error) {
+	if err := scripted.Check(name); err != nil {
+		return "", err
+	}
+	if name == "" || slices.Contains(scripted.Names(), name) {
+		return name, nil
+	}
+	return filepath.Abs(name)
 }
 
 // directory makes the path of an existing directory absolute.
