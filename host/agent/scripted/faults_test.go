@@ -34,7 +34,9 @@ const twoHelpers = head + `  - say: two helpers
 
 // The server answers only when both asks are open, so this ends only when they are asked at once.
 func TestTwoSubAgentsAskAtOnce(t *testing.T) {
-	o := newBench(t).operator(`pair {"answers":{"A?":"x","B?":"own"}}`).plays(twoHelpers).with("--include-partial-messages").run()
+	b := newBench(t).operator(`pair {"answers":{"A?":"x","B?":"own"}}`).plays(twoHelpers).with("--include-partial-messages")
+	b.env["MCP_TOOL_TIMEOUT"] = "10000" // of asks that are not open at once
+	o := b.run()
 	if last := o.succeeded(); last != "both: x, own" {
 		t.Errorf("the last words are %q", last)
 	}
@@ -72,7 +74,9 @@ const twoAsks = head + `  - together:
 `
 
 func TestTwoAsksOfOneMessageAreOpenAtOnce(t *testing.T) {
-	o := newBench(t).operator(`pair {"answers":{"A?":"x","B?":"y"}}`).plays(twoAsks).run()
+	b := newBench(t).operator(`pair {"answers":{"A?":"x","B?":"y"}}`).plays(twoAsks)
+	b.env["MCP_TOOL_TIMEOUT"] = "10000" // of asks that are not open at once
+	o := b.run()
 	if last := o.succeeded(); last != "x y" || o.result().Turns != 3 {
 		t.Errorf("the last words are %q, turns %d", last, o.result().Turns)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"os"
 	"os/exec"
@@ -312,6 +313,36 @@ func (o *outcome) requests(method string) []request {
 		}
 	}
 	return list
+}
+
+// serverPIDs are the processes that wrote the log.
+func (o *outcome) serverPIDs() []int {
+	o.t.Helper()
+	raw, err := os.ReadFile(o.log)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	var pids []int
+	for line := range strings.Lines(string(raw)) {
+		var pid int
+		if _, err := fmt.Sscanf(line, "start %d", &pid); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	if len(pids) == 0 {
+		o.t.Fatal("no server has started")
+	}
+	return pids
+}
+
+// processState is the letter that ps shows, empty when there is no such process.
+func processState(pid int) string {
+	raw, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	_, after, _ := strings.Cut(string(raw), ") ")
+	return after[:1]
 }
 
 type request struct {

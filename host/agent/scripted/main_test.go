@@ -2,6 +2,7 @@ package scripted_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
 	"os/signal"
@@ -39,7 +40,7 @@ func TestMain(m *testing.M) {
 
 // serveOperator is an MCP server called operator whose ask does what TEST_ASK says: "answer JSON", "fail TEXT",
 // "block", "pair" (answers when two asks are open), "die" (ends the process), "dieonce" (the first process only).
-// Everything it reads goes to the file TEST_LOG, then "eof" when its stdin ended.
+// Its pid and everything it reads go to the file TEST_LOG, then "eof" when its stdin ended.
 func serveOperator() {
 	record := func(text string) {
 		f, err := os.OpenFile(os.Getenv("TEST_LOG"), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -51,7 +52,7 @@ func serveOperator() {
 			panic(err)
 		}
 	}
-	record("start\n")
+	record(fmt.Sprintf("start %d\n", os.Getpid()))
 	mode, arg, _ := strings.Cut(os.Getenv("TEST_ASK"), " ")
 	ask := asking{mode: mode, arg: arg, first: logged("start") == 1, both: make(chan struct{})}
 	s := server.NewMCPServer("operator", "1")

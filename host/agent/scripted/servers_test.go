@@ -181,6 +181,13 @@ func TestAServerThatIgnoresItsEndIsKilled(t *testing.T) {
 	if o.code != 143 || took > longAfter {
 		t.Errorf("exit code %d after %s", o.code, took)
 	}
+	for _, pid := range o.serverPIDs() {
+		// Its parent is gone, so it may be a zombie until the machine's init has seen to it.
+		if state := processState(pid); state != "" && state != "Z" {
+			t.Errorf("the server is still there, in state %s", state)
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 func TestTheEndOfTheContextIsLikeSIGTERM(t *testing.T) {

@@ -6,8 +6,8 @@ import (
 	"text/template"
 )
 
-// promptCells is how much of a prompt short leaves, in runes.
-const promptCells = 60
+// promptRunes is how much of a prompt short leaves.
+const promptRunes = 60
 
 // parseTemplate reads a text of a scenario:
 //
@@ -87,8 +87,8 @@ func (m *memory) errorText(id string) (string, error) {
 func short(text string) string {
 	line, _, more := strings.Cut(strings.TrimSpace(text), "\n")
 	runes := []rune(strings.TrimSpace(line))
-	if len(runes) > promptCells {
-		return string(runes[:promptCells-1]) + "…"
+	if len(runes) > promptRunes {
+		return string(runes[:promptRunes-1]) + "…"
 	}
 	if more {
 		return string(runes) + " …"
