@@ -30,6 +30,9 @@ import (
 // The libraries leave two goroutines to themselves: the test model's, which waits for a signal that never comes,
 // and a tick that was asked for and ends within its second.
 func TestMain(m *testing.M) {
+	if os.Getenv(panicEnv) != "" {
+		os.Exit(panickingScreen())
+	}
 	dir, err := os.MkdirTemp("", "kitsoki-test")
 	if err != nil {
 		panic(err)

@@ -59,7 +59,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 		ptm, cmd := onTerminal(b, env, bin, "demo")
 		var seen strings.Builder
 		buf := make([]byte, 4096)
-		for !strings.Contains(seen.String(), "all keys") {
+		for !strings.Contains(seen.String(), "F1 all") {
 			n, err := ptm.Read(buf)
 			seen.Write(buf[:n])
 			if err != nil {

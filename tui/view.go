@@ -178,7 +178,7 @@ func (m *Model) bindings() []key.Binding {
 	}
 	out = append(out, k.NewLine, k.PageUp, k.Quit)
 	help := k.Help
-	help.SetHelp("F1", "all keys")
+	help.SetHelp("F1", "all")
 	return append(out, help)
 }
 

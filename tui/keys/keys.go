@@ -34,13 +34,13 @@ func Default() Map {
 	pick := key.NewBinding(key.WithKeys(" "), key.WithHelp("Space", "pick"))
 	return Map{
 		Quit: bind("ctrl+c", "^C ^C", "quit"),
-		Help: bind("? f1", "?", "all keys"),
+		Help: bind("? f1", "?", "all"),
 
 		Submit:   bind("enter", "Enter", "send"),
 		NewLine:  bind("alt+enter ctrl+j", "Alt+Enter", "new line"),
-		Stop:     bind("esc", "Esc Esc", "stop the turn"),
-		OpenAsk:  bind("ctrl+o", "^O", "open the ask"),
-		Unqueue:  bind("ctrl+p", "^P", "take a queued prompt back"),
+		Stop:     bind("esc", "Esc Esc", "stop"),
+		OpenAsk:  bind("ctrl+o", "^O", "open ask"),
+		Unqueue:  bind("ctrl+p", "^P", "unqueue"),
 		PageUp:   bind("pgup", "PgUp", "older"),
 		PageDown: bind("pgdown", "PgDn", "newer"),
 		Bottom:   bind("ctrl+end", "^End", "newest"),
@@ -50,10 +50,10 @@ func Default() Map {
 		Row:          bind("1 2 3 4 5 6 7 8 9", "1-9", "row"),
 		Pick:         pick,
 		Take:         bind("enter", "Enter", "take"),
-		Own:          bind("i", "i", "own answer"),
+		Own:          bind("i", "i", "own"),
 		Next:         bind("tab", "Tab", "next question"),
 		Prev:         bind("shift+tab", "S-Tab", "previous question"),
-		Skip:         bind("s", "s", "skip the question"),
+		Skip:         bind("s", "s", "skip"),
 		Decline:      bind("ctrl+x", "^X", "decline"),
 		More:         bind("+", "+", "more time"),
 		Fold:         bind("esc", "Esc", "fold"),
@@ -73,26 +73,30 @@ func As(b key.Binding, does string) key.Binding {
 	return b
 }
 
-// Line shows as many bindings as fit into w cells, the first ones first, none of them cut.
+// Line shows as many bindings as fit into w cells, the first ones first, none of them cut. The last one, which
+// leads to all the others, always has its place.
 func Line(st styles.Styles, w int, bindings ...key.Binding) string {
+	if len(bindings) == 0 {
+		return ""
+	}
+	last := bindings[len(bindings)-1]
+	room := w - width(last)
 	var out strings.Builder
-	used := 0
-	for _, b := range bindings {
-		h := b.Help()
-		n := cells.Width(h.Key + " " + h.Desc)
-		if used > 0 {
-			n += 2
-		}
-		if used+n > w {
+	for _, b := range bindings[:len(bindings)-1] {
+		if room -= width(b) + gap; room < 0 {
 			break
 		}
-		if used > 0 {
-			out.WriteString("  ")
-		}
-		out.WriteString(st.Key.Render(h.Key) + " " + st.Dim.Render(h.Desc))
-		used += n
+		out.WriteString(draw(st, b) + strings.Repeat(" ", gap))
 	}
-	return out.String()
+	return out.String() + draw(st, last)
+}
+
+const gap = 2
+
+func width(b key.Binding) int { return cells.Width(b.Help().Key + " " + b.Help().Desc) }
+
+func draw(st styles.Styles, b key.Binding) string {
+	return st.Key.Render(b.Help().Key) + " " + st.Dim.Render(b.Help().Desc)
 }
 
 // Split takes a message of several runes that were read at once apart into one message each, because each was a

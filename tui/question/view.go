@@ -295,28 +295,38 @@ func (m *Model) keyLine() string {
 	return " " + keys.Line(m.st, m.width-1, m.Bindings()...)
 }
 
-// Bindings are the keys that work now, the most important first.
+// Bindings are the keys that work now, the most important first and the way to all of them last.
 func (m *Model) Bindings() []key.Binding {
 	k := m.keys
 	several := len(m.sheet.Questions) > 1
+	inField := k.Help
+	inField.SetHelp("F1", "all")
 	var out []key.Binding
 	switch {
 	case m.ended != "":
 		return []key.Binding{keys.As(k.Fold, "close"), k.Help}
 	case m.sheet.Place == Reason:
-		return []key.Binding{keys.As(k.Accept, "decline"), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField}
+		return []key.Binding{keys.As(k.Accept, "decline"), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField, inField}
 	case m.sheet.Place == Own:
-		out = []key.Binding{k.Accept, k.Leave, k.NewLine}
+		out = []key.Binding{k.Accept, keys.As(k.Leave, "back"), k.NewLine}
 		if several {
-			out = append(out, k.Next)
+			out = append(out, keys.As(k.Next, "question"))
 		}
-		return append(out, k.Decline, k.MoreInField)
+		return append(out, k.Decline, k.MoreInField, inField)
 	case m.sheet.OnReview():
-		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "back to the lit one"), k.Next, k.Decline, k.More, k.Help}
+		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "to the lit one"), keys.As(k.Next, "question"), k.Decline, k.More, k.Help}
 	case m.sheet.OnOwnRow():
-		out = []key.Binding{keys.As(k.Take, "type"), k.Up}
+		enter := "type"
+		if answer(m.sheet.Draft()).Text != "" {
+			enter = "take it"
+		}
+		out = []key.Binding{keys.As(k.Take, enter), k.Up}
+		if several {
+			out = append(out, keys.As(k.Next, "question"))
+		}
+		return append(out, k.Fold, k.Decline, inField)
 	case m.sheet.Question().MultiSelect:
-		out = []key.Binding{keys.As(k.Take, "take the ticked"), keys.As(k.Pick, "tick")}
+		out = []key.Binding{keys.As(k.Take, "take ticked"), keys.As(k.Pick, "tick")}
 	case several:
 		out = []key.Binding{keys.As(k.Take, "next"), k.Row}
 	default:
@@ -325,11 +335,11 @@ func (m *Model) Bindings() []key.Binding {
 	if several {
 		out = append(out, keys.As(k.Next, "question"))
 	}
-	out = append(out, k.Own, k.Fold, k.Decline, k.Help)
+	out = append(out, k.Own, k.Fold, k.Decline)
 	if several {
 		out = append(out, k.Skip)
 	}
-	return append(out, k.More)
+	return append(out, k.More, k.Help)
 }
 
 // AllBindings are all keys that work on this page.
