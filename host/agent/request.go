@@ -101,7 +101,7 @@ func (f *Failure) Error() string { return f.Sentence }
 func (f *Failure) Unwrap() error { return f.Err }
 
 // ErrNotFound means that the agent's program is not on this machine.
-var ErrNotFound = errors.New("agent not found")
+var ErrNotFound = errors.New("the agent is not on this machine")
 
 func failf(err error, format string, args ...any) *Failure {
 	return &Failure{Sentence: fmt.Sprintf(format, args...), Err: err}
@@ -110,7 +110,7 @@ func failf(err error, format string, args ...any) *Failure {
 // Find reports, with ErrNotFound, an agent that is not on this machine.
 func (c Command) Find() error {
 	if _, err := exec.LookPath(c.Path); err != nil {
-		return fmt.Errorf("%w: there is no program %q for the agent %q", ErrNotFound, c.Path, c.Name)
+		return fmt.Errorf("%w: there is no program %q on PATH", ErrNotFound, c.Path)
 	}
 	return nil
 }

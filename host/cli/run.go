@@ -146,7 +146,7 @@ func (f *runFlags) options() (opt session.Options, self []string, err error) {
 	case "claude":
 		opt.Command = agent.Claude(os.Getenv)
 		if err := opt.Command.Find(); err != nil {
-			return opt, nil, lacking("%w; see the whole job without it: kitsoki demo", err)
+			return opt, nil, lacking("%w (%s can name another); see the whole job without it: kitsoki demo", err, agent.EnvClaudeBin)
 		}
 	case "scripted":
 		scenario, err := scenarioPath(f.scenario)
