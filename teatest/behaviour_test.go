@@ -68,8 +68,13 @@ func TestStoppedTurnEndsItsAskWithoutAnAnswer(t *testing.T) {
 	s.rest()
 	s.press("Esc")
 	s.see("folded")
-	s.press("Esc", "Esc")
-	s.see("the operator stopped the turn", "idle")
+	s.press("Esc") // still about the ask
+	s.see("Esc Esc stops the turn")
+	s.rest()
+	s.press("Esc")
+	s.clock.Advance(150 * time.Millisecond)
+	s.press("Esc")
+	s.see("the operator stopped the turn", "not answered: cancelled", "idle")
 	var u *host.Unanswered
 	if err := <-got; !errors.As(err, &u) || u.Outcome != host.Cancelled || strings.Contains(err.Error(), "Recommended") {
 		t.Errorf("the agent got %v", err)
@@ -96,8 +101,11 @@ func TestAskOfADeadAgentGoesAndItsTextIsKept(t *testing.T) {
 	close(die)
 	s.see("ended: asker gone", "my own words")
 	s.rest()
-	s.press("Enter")
-	s.see("> my own words", "not answered: asker gone", "idle")
+	s.press("Enter", "Enter") // closes nothing and sends nothing
+	s.press(", and more")
+	s.see("own answer: my own words, and more")
+	s.press("Esc")
+	s.see("> my own words, and more", "not answered: asker gone", "idle")
 }
 
 // O11 (claude-code#90529, opencode#36915): a second ask does not take the focus or the text of the first.

@@ -179,6 +179,12 @@ func (s *screen) see(texts ...string) {
 	})
 }
 
+// gone waits until the screen shows the text no more.
+func (s *screen) gone(text string) {
+	s.t.Helper()
+	s.until("loses "+text, func(view string) bool { return !strings.Contains(view, text) })
+}
+
 func (s *screen) until(what string, ok func(string) bool) {
 	s.t.Helper()
 	if !eventually(func() bool { return ok(s.view()) }) {

@@ -4,12 +4,11 @@ import (
 	"context"
 	"time"
 
-	"github.com/charmbracelet/bubbles/cursor"
-	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/tui/field"
 	"example.com/kitsoki/tui/keys"
 	"example.com/kitsoki/tui/question"
 	"example.com/kitsoki/tui/styles"
@@ -27,9 +26,11 @@ const (
 
 // Timings of the keyboard.
 const (
-	stopWithin = time.Second     // two Esc in the composer stop the turn
-	quitWithin = 3 * time.Second // two Ctrl+C quit
-	typingRest = time.Second     // an ask does not open over a composer that was used within
+	stopWithin = time.Second            // two Esc in the composer stop the turn
+	escRest    = 400 * time.Millisecond // from an Esc that did something else to one that counts
+	escRepeat  = 60 * time.Millisecond  // a held key repeats faster than fingers do
+	quitWithin = 3 * time.Second        // two Ctrl+C quit
+	typingRest = time.Second            // an ask does not open over a composer that was used within
 	batchEvery = 20 * time.Millisecond
 )
 
@@ -51,14 +52,18 @@ type Model struct {
 	width, height int
 	mode          Mode
 	help          bool
+	helpTop       int
 	notice        string
+	noticeUntil   time.Time // a notice that is only true for a while; zero: until the next key
 
 	snap     session.Snapshot
 	after    uint64 // the newest event that was taken
 	log      *transcript.Model
-	composer textarea.Model
+	composer field.Model
+	kept     []string  // texts of asks that ended, which had no place in a composer in use
 	typed    time.Time // the last key in the composer
-	escAt    time.Time
+	lastEsc  time.Time // wherever it was pressed
+	escAt    time.Time // an Esc that counts towards stopping the turn
 	quitAt   time.Time
 
 	asks    []*openAsk // in the order they came
@@ -75,25 +80,14 @@ func NewModel(ctx context.Context, opt Options) *Model {
 		opt.Clock = host.SystemClock{}
 	}
 	m := &Model{
-		opt: opt, log: transcript.New(opt.Styles), composer: newComposer(opt.Keys), width: 80, height: 24,
+		opt: opt, log: transcript.New(opt.Styles), composer: field.New(opt.Keys.NewLine, opt.Styles.Plain), width: 80, height: 24,
 		io: func(do func(context.Context) tea.Msg) tea.Cmd {
 			return func() tea.Msg { return do(ctx) }
 		},
 	}
+	m.composer.Focus()
 	m.layout()
 	return m
-}
-
-func newComposer(km keys.Map) textarea.Model {
-	c := textarea.New()
-	c.ShowLineNumbers, c.Prompt, c.CharLimit, c.MaxHeight = false, "", 0, 0
-	c.KeyMap.InsertNewline = km.NewLine
-	c.KeyMap.Paste.SetEnabled(false) // the terminal's own paste arrives as one message
-	c.KeyMap.LinePrevious.SetKeys("up")
-	_ = c.Cursor.SetMode(cursor.CursorStatic)
-	c.FocusedStyle, c.BlurredStyle = textarea.Style{}, textarea.Style{}
-	c.Focus() // the command only starts the blinking
-	return c
 }
 
 func (m *Model) now() time.Time { return m.opt.Clock.Now() }
@@ -112,6 +106,7 @@ type (
 	tickMsg  struct{}
 	errorMsg struct{ err error }
 	doneMsg  struct{}
+	staleMsg struct{} // a notice may have run out
 )
 
 func (m *Model) snapshot() tea.Cmd {

@@ -3,13 +3,14 @@ package tui
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/question"
 )
@@ -20,7 +21,8 @@ type openAsk struct {
 	form    *question.Model
 	folded  bool
 	sending bool
-	saved   []host.Draft // as the switchboard has them
+	sent    []host.Answer // what goes out while sending; not nil
+	saved   []host.Draft  // as the switchboard has them
 	saving  bool
 }
 
@@ -91,9 +93,11 @@ func (m *Model) waiting() *openAsk {
 	return nil
 }
 
-// next goes on after an ask: to the next one that waits and was not folded, else back to the composer.
+// next goes on after an ask: to the next one that waits and was not folded, else back to the composer, where the
+// Enter that sent must not send once more.
 func (m *Model) next() {
 	m.mode, m.front = ModeCompose, nil
+	m.guard.Hold(m.now())
 	if a := m.waiting(); a != nil && !a.folded {
 		m.show(a)
 	}
@@ -106,32 +110,29 @@ func (m *Model) remove(a *openAsk) {
 // questionKey gives a key to the ask in front.
 func (m *Model) questionKey(msg tea.KeyMsg) tea.Cmd {
 	a := m.front
-	if a.sending {
+	enter := msg.Type == tea.KeyEnter && !msg.Alt
+	if a.form.Ended() {
+		m.endedKey(a, msg)
 		return nil
 	}
-	enter := msg.Type == tea.KeyEnter && !msg.Alt
-	if msg.Type != tea.KeyEsc && !m.guard.Admit(m.now(), enter) {
+	if a.sending || (msg.Type != tea.KeyEsc && !m.guard.Admit(m.now(), enter)) {
 		m.tooEarly(msg)
 		return nil
 	}
-	if a.form.Ended() {
-		if msg.Type == tea.KeyEsc || enter {
-			m.close(a)
-		}
+	if key.Matches(msg, m.opt.Keys.Help) && !m.typing() {
+		m.openHelp()
 		return nil
 	}
-	asked := a.form.Key(msg)
-	if enter && (asked.Finished || asked.Warned || asked.Send != nil || asked.Decline != nil) {
+	if enter {
 		m.guard.Hold(m.now())
 	}
+	asked := a.form.Key(msg)
 	var cmds []tea.Cmd
 	switch {
 	case asked.Send != nil:
-		a.sending = true
-		cmds = append(cmds, m.settle(a, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
+		cmds = append(cmds, m.settle(a, asked.Send, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
 	case asked.Decline != nil:
-		a.sending = true
-		cmds = append(cmds, m.settle(a, func(ctx context.Context) error {
+		cmds = append(cmds, m.settle(a, asked.Decline.Partial, func(ctx context.Context) error {
 			return a.ask.Decline(ctx, asked.Decline.Reason, asked.Decline.Partial)
 		}))
 	case asked.Extend > 0:
@@ -143,16 +144,31 @@ func (m *Model) questionKey(msg tea.KeyMsg) tea.Cmd {
 	return tea.Batch(append(cmds, m.save(a), m.touch(a))...)
 }
 
-// tooEarly keeps what was typed for something else: it is the composer's.
-func (m *Model) tooEarly(msg tea.KeyMsg) {
-	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
+// endedKey takes a key for an ask that is over. Esc closes it; text goes on to where it was going.
+func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) {
+	if msg.Type == tea.KeyEsc {
+		m.close(a)
 		return
 	}
-	m.composer.InsertString(string(msg.Runes))
-	m.front.form.Early(len(msg.Runes))
+	if !a.form.KeyAfterEnd(msg) {
+		m.tooEarly(msg)
+	}
 }
 
-func (m *Model) settle(a *openAsk, do func(context.Context) error) tea.Cmd {
+// tooEarly keeps what was typed for something else: it is the composer's. Other keys are dropped, and the screen
+// says so.
+func (m *Model) tooEarly(msg tea.KeyMsg) {
+	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
+		m.front.form.Dropped()
+		return
+	}
+	m.composer.Insert(string(msg.Runes))
+	m.front.form.Early()
+}
+
+// settle sends the end of an ask. sent is what of the sheet goes out with it.
+func (m *Model) settle(a *openAsk, sent []host.Answer, do func(context.Context) error) tea.Cmd {
+	a.sending, a.sent = true, sent
 	id := a.form.Info().ID
 	return m.io(func(ctx context.Context) tea.Msg { return settledMsg{id: id, err: do(ctx)} })
 }
@@ -166,6 +182,7 @@ func (m *Model) settled(msg settledMsg) {
 	var fields *host.FieldErrors
 	switch {
 	case msg.err == nil:
+		m.keep(a.form.Sheet().Unsent(a.sent))
 		m.remove(a)
 		if m.front == a {
 			m.next()
@@ -269,20 +286,32 @@ func (m *Model) ended(msg askEndedMsg) {
 	m.close(a)
 }
 
-// close takes an ask that is over away. What was typed into it and not sent goes to the composer.
+// close takes an ask that is over away. What was typed into it and not sent is kept.
 func (m *Model) close(a *openAsk) {
-	if texts := a.form.Sheet().Unsent(); len(texts) > 0 {
-		text := strings.Join(texts, "\n")
-		if m.composer.Value() != "" {
-			text = m.composer.Value() + "\n" + text
-		}
-		m.composer.SetValue(text)
-		m.notice = fmt.Sprintf("the ask is over; %d unsent %s in the prompt", len(texts), plural(len(texts), "text is", "texts are"))
-	}
+	m.keep(a.form.Sheet().Unsent(nil))
 	m.remove(a)
 	if m.front == a {
 		m.next()
 	}
+}
+
+// keep saves texts that were typed into an ask and did not go out with it. They become the prompt's draft, unless
+// a prompt is being typed: then they wait, are written to the log whole, and can be taken with a key.
+func (m *Model) keep(texts []string) {
+	if len(texts) == 0 {
+		return
+	}
+	text := strings.Join(texts, "\n")
+	if !m.composing() || m.mode == ModeOperatorQuestion {
+		if early := m.composer.Value(); early != "" {
+			text += "\n" + early // typed later than the ask's own
+		}
+		m.composer.Set(text)
+		m.say("what was not sent of the ask is in the prompt")
+		return
+	}
+	m.kept = append(m.kept, text)
+	m.log.Note("not sent with the ask that ended: " + askbridge.SafeText(text))
 }
 
 func plural(n int, one, many string) string {

@@ -21,29 +21,20 @@ const minWidth, minHeight = 40, 10
 func (m *Model) layout() {
 	w := max(1, m.width)
 	m.log.Resize(w)
-	m.composer.SetWidth(max(1, w-2))
-	m.composer.SetHeight(m.composerHeight())
+	m.composer.Resize(w-3, min(6, m.height/4))
 	for _, a := range m.asks {
 		a.form.Resize(m.width, m.height)
 	}
 }
 
-func (m *Model) composerHeight() int {
-	lines := 0
-	for l := range strings.SplitSeq(m.composer.Value(), "\n") {
-		lines += 1 + cells.Width(l)/max(1, m.width-3)
-	}
-	return max(1, min(lines, 6, m.height/4))
-}
-
 // logHeight is what the fixed lines leave: banner, rule, composer, status, keys.
 func (m *Model) logHeight() int {
-	return max(1, m.height-4-m.composerHeight())
+	return max(1, m.height-4-m.composer.Height())
 }
 
 // View implements tea.Model.
 func (m *Model) View() string {
-	if m.width < minWidth || m.height < minHeight {
+	if m.tooSmall() {
 		text := fmt.Sprintf("This terminal is %dx%d; kitsoki needs %dx%d.", m.width, m.height, minWidth, minHeight)
 		if n := len(m.asks); n > 0 {
 			text += fmt.Sprintf(" %d %s for an answer.", n, plural(n, "ask waits", "asks wait"))
@@ -58,6 +49,8 @@ func (m *Model) View() string {
 	}
 	return m.composeView()
 }
+
+func (m *Model) tooSmall() bool { return m.width < minWidth || m.height < minHeight }
 
 func (m *Model) nth(a *openAsk) int {
 	for i, b := range m.asks {
@@ -76,8 +69,7 @@ func (m *Model) composeView() string {
 	}
 	lines = append(lines, m.banner())
 	lines = append(lines, m.opt.Styles.Dim.Render(strings.Repeat("-", m.width)))
-	field := cells.Fit(strings.Split(m.composer.View(), "\n"), m.composerHeight())
-	lines = append(lines, cells.Indent(field, "> ")...)
+	lines = append(lines, cells.Indent(m.composer.View(), "> ")...)
 	lines = append(lines, m.status(), " "+keys.Line(m.opt.Styles, m.width-1, m.bindings()...))
 	for i, l := range lines {
 		lines[i] = cells.Cut(l, m.width)
@@ -105,6 +97,9 @@ func (m *Model) banner() string {
 		}
 		return cells.Spread(st.Warn.Render(cells.Cut(left, max(1, m.width-cells.Width(right)-1))), st.Warn.Render(right), m.width)
 	}
+	if n := len(m.kept); n > 0 {
+		return st.Warn.Render(fmt.Sprintf(" %d unsent %s of an ask that ended: ^P takes it", n, plural(n, "text", "texts")))
+	}
 	switch n := len(m.snap.Queue); {
 	case n > 0 && m.snap.Held:
 		return st.Warn.Render(fmt.Sprintf(" %d queued, held after the last turn: Enter goes on, ^P takes one back", n))
@@ -125,6 +120,9 @@ func (m *Model) status() string {
 	}
 	if m.width >= 90 {
 		left += " · " + askbridge.Safe(filepath.Base(s.Dir))
+	}
+	if n := len(s.Queue); n > 0 {
+		left += fmt.Sprintf(" · %d queued", n)
 	}
 	right := fmt.Sprintf("$%.4f · %s tokens · %s ", s.CostUSD, short(s.Tokens), state(s))
 	if m.width < 60 {
@@ -163,17 +161,20 @@ func short(n int64) string {
 func (m *Model) bindings() []key.Binding {
 	k := m.opt.Keys
 	out := []key.Binding{k.Submit}
+	if m.snap.Held && m.composer.Value() == "" {
+		out = []key.Binding{keys.As(k.Submit, "go on with the queue")}
+	}
 	if len(m.asks) > 0 {
 		out = append(out, k.OpenAsk)
 	}
-	if m.snap.State == session.Working || m.snap.State == session.Asking {
+	if m.busy() {
 		out = []key.Binding{keys.As(k.Submit, "queue")}
 		if len(m.asks) > 0 {
 			out = append(out, k.OpenAsk)
 		}
 		out = append(out, k.Stop)
 	}
-	if len(m.snap.Queue) > 0 {
+	if len(m.snap.Queue)+len(m.kept) > 0 {
 		out = append(out, k.Unqueue)
 	}
 	out = append(out, k.NewLine, k.PageUp, k.Quit)
@@ -191,11 +192,17 @@ func (m *Model) helpView() string {
 		list, title = m.front.form.AllBindings(), "Keys in this ask"
 		list = append(list, m.opt.Keys.Quit)
 	}
-	lines := []string{" " + st.Title.Render(title), ""}
+	var lines []string
 	for _, b := range list {
 		h := b.Help()
 		lines = append(lines, " "+st.Key.Render(cells.Pad(h.Key, 10))+" "+h.Desc)
 	}
-	lines = cells.Fit(lines, m.height-1)
-	return strings.Join(append(lines, st.Dim.Render(" any key closes this")), "\n")
+	page := m.height - 3
+	m.helpTop = max(0, min(m.helpTop, len(lines)-page))
+	foot := " any key closes this"
+	if len(lines) > page {
+		foot = fmt.Sprintf(" %d-%d of %d · ↑ ↓ scroll, any other key closes this", m.helpTop+1, min(len(lines), m.helpTop+page), len(lines))
+	}
+	lines = append([]string{" " + st.Title.Render(title), ""}, cells.Fit(lines[m.helpTop:], page)...)
+	return strings.Join(append(lines, st.Dim.Render(cells.Cut(foot, m.width))), "\n")
 }

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"fmt"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -15,15 +14,12 @@ func newDemo() *cobra.Command {
 		Short: "Show the whole job with a scripted agent, without any model or account",
 		Args:  cobra.NoArgs,
 	}
-	f := addRunFlags(cmd, "scripted")
+	f := addRunFlags(cmd)
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "what the agent plays: "+strings.Join(scripted.Names(), ", ")+", or a file")
 	_ = cmd.RegisterFlagCompletionFunc("scenario", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return scripted.Names(), cobra.ShellCompDirectiveDefault
 	})
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		if f.agent != "scripted" {
-			return fmt.Errorf("the demo runs the scripted agent; for %s: kitsoki run --agent %s", f.agent, f.agent)
-		}
 		f.hint = "This is a demo with a scripted agent: no model, no account. Type what it should do, such as “start the service”, " +
 			"and press Enter. It will ask you something."
 		return f.run(cmd)

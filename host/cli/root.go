@@ -45,7 +45,7 @@ func Main(args []string) int {
 	}
 	if err.Error() != "" {
 		fmt.Fprintf(os.Stderr, "kitsoki: %v\n", err)
-		if code == exitUsage {
+		if ee == nil {
 			fmt.Fprintln(os.Stderr, "Try: kitsoki --help")
 		}
 	}
@@ -68,7 +68,8 @@ job on a machine without any agent or account: kitsoki demo`,
 		SilenceUsage:  true,
 		Version:       version(),
 	}
-	flags := addRunFlags(root, "claude")
+	flags := addRunFlags(root)
+	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
 	root.AddCommand(newRun(), newDemo(), newOperatorAsk(), newScripted())
 	return root

@@ -37,42 +37,50 @@ type runFlags struct {
 	hint     string
 }
 
-func addRunFlags(cmd *cobra.Command, defaultAgent string) *runFlags {
-	f := &runFlags{agent: defaultAgent}
+// addRunFlags adds the flags that every command with a terminal has.
+func addRunFlags(cmd *cobra.Command) *runFlags {
+	f := &runFlags{agent: "scripted"}
 	flags := cmd.Flags()
-	flags.StringVar(&f.agent, "agent", defaultAgent, "which agent to run: claude or scripted")
-	flags.StringVar(&f.model, "model", "", "the agent's model, as the agent names it")
 	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
 	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
 	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
-	fixed := func(values ...string) cobra.CompletionFunc {
-		return func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
-			return values, cobra.ShellCompDirectiveNoFileComp
-		}
-	}
-	_ = cmd.RegisterFlagCompletionFunc("agent", fixed("claude", "scripted")) // fails for unknown flags only
-	_ = cmd.RegisterFlagCompletionFunc("access", fixed("read", "edit", "full"))
+	complete(cmd, "access", "read", "edit", "full")
 	return f
+}
+
+// addAgentFlags adds the flags that choose the agent.
+func addAgentFlags(cmd *cobra.Command, f *runFlags) {
+	cmd.Flags().StringVar(&f.agent, "agent", "claude", "which agent to run: claude or scripted")
+	cmd.Flags().StringVar(&f.model, "model", "", "the agent's model, as the agent names it")
+	complete(cmd, "agent", "claude", "scripted")
+}
+
+// complete offers fixed values for a flag on the command line.
+func complete(cmd *cobra.Command, flag string, values ...string) {
+	_ = cmd.RegisterFlagCompletionFunc(flag, func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
+		return values, cobra.ShellCompDirectiveNoFileComp
+	}) // fails for unknown flags only
 }
 
 func newRun() *cobra.Command {
 	cmd := &cobra.Command{Use: "run", Short: "Start the terminal (what kitsoki does without a command)", Args: cobra.NoArgs}
-	f := addRunFlags(cmd, "claude")
+	f := addRunFlags(cmd)
+	addAgentFlags(cmd, f)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
 	return cmd
 }
 
 // run puts the program together, shows it, and takes it apart again.
 func (f *runFlags) run(cmd *cobra.Command) error {
+	opt, self, err := f.options()
+	if err != nil {
+		return err
+	}
 	out, isFile := cmd.OutOrStdout().(*os.File)
 	in, inFile := cmd.InOrStdin().(*os.File)
 	if !isFile || !inFile || !term.IsTerminal(out.Fd()) || !term.IsTerminal(in.Fd()) || os.Getenv("TERM") == "dumb" {
 		return lacking("this needs a terminal that can draw a screen, on standard input and output")
-	}
-	opt, self, err := f.options()
-	if err != nil {
-		return err
 	}
 	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
 	if err != nil {
@@ -163,7 +171,7 @@ func (f *runFlags) options() (opt session.Options, self []string, err error) {
 // scenarioPath makes the path of a scenario file absolute, because the agent runs in another directory.
 func scenarioPath(name string) (string, error) {
 	if err := scripted.Check(name); err != nil {
-		return "", err
+		return "", &exitError{code: exitUsage, err: err}
 	}
 	if name == "" || slices.Contains(scripted.Names(), name) {
 		return name, nil

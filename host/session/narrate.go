@@ -91,7 +91,7 @@ func answersGist(qs []host.TracedQuestion, as []host.TracedAnswer) string {
 		var parts []string
 		parts = append(parts, a.Labels...)
 		if a.Text != "" {
-			parts = append(parts, "“"+askbridge.Safe(a.Text)+"”")
+			parts = append(parts, "“"+oneLine(a.Text)+"”")
 		}
 		switch {
 		case a.Skipped:
@@ -100,15 +100,15 @@ func answersGist(qs []host.TracedQuestion, as []host.TracedAnswer) string {
 			parts = []string{"(none of them)"}
 		}
 		line := strings.Join(parts, ", ")
-		if i < len(qs) && len(as) > 1 {
+		if i < len(qs) {
 			head := qs[i].Header
 			if head == "" {
-				head = firstLine(qs[i].Question)
+				head = cutRunes(firstLine(qs[i].Question), 60) // safe already
 			}
 			line = head + ": " + line
 		}
 		if a.Note != "" {
-			line += " (note: " + askbridge.Safe(a.Note) + ")"
+			line += " (note: " + oneLine(a.Note) + ")"
 		}
 		lines = append(lines, line)
 	}
@@ -120,11 +120,19 @@ const gistRunes = 240
 
 // short makes one safe line of a text.
 func short(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if r := []rune(text); len(r) > gistRunes {
-		text = string(r[:gistRunes]) + "…"
+	return askbridge.Safe(cutRunes(strings.Join(strings.Fields(text), " "), gistRunes))
+}
+
+func cutRunes(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n]) + "…"
 	}
-	return askbridge.Safe(text)
+	return text
+}
+
+// oneLine shows several lines as one.
+func oneLine(text string) string {
+	return askbridge.Safe(strings.ReplaceAll(strings.TrimSpace(text), "\n", " / "))
 }
 
 func firstLine(text string) string {

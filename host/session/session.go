@@ -65,7 +65,7 @@ func (s *Session) Snapshot(context.Context) (Snapshot, error) {
 	defer s.mu.Unlock()
 	snap := Snapshot{
 		ID: s.id, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Access: string(s.opt.Access),
-		State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held,
+		State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held && s.running == nil,
 		CostUSD: s.costUSD, Tokens: s.tokens, Last: s.feed.newest(), Started: s.started,
 	}
 	if snap.Model == "" {
@@ -165,6 +165,8 @@ func (s *Session) CancelTurn(context.Context) error {
 	if t == nil {
 		return ErrNoTurn
 	}
+	// The asks end first, so that they end as what this is: the agent's own end would make them asker_gone.
+	s.m.board.End(host.OnlySession(s.id), host.Unanswered{Outcome: host.Cancelled, Reason: stopReason})
 	t.cancel(errStopped)
 	return nil
 }

@@ -13,8 +13,10 @@ import (
 	"example.com/kitsoki/host/trace"
 )
 
+const stopReason = "the operator stopped the turn"
+
 // errStopped is the cause of a turn that the operator stopped.
-var errStopped error = &host.Unanswered{Outcome: host.Cancelled, Reason: "the operator stopped the turn"}
+var errStopped error = &host.Unanswered{Outcome: host.Cancelled, Reason: stopReason}
 
 // startLocked is the one place through which every turn starts, and the one that gives it the prompter: when
 // an operator is present, and never otherwise.

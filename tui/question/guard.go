@@ -33,7 +33,12 @@ func (g *Guard) Admit(now time.Time, enter bool) bool {
 		}
 		g.armed = false
 	}
-	if enter && now.Before(g.hold) {
+	return !enter || g.Enter(now)
+}
+
+// Enter reports whether an Enter may act, wherever the keyboard is by now.
+func (g *Guard) Enter(now time.Time) bool {
+	if now.Before(g.hold) {
 		g.Hold(now) // a key that is held down repeats faster than this
 		return false
 	}

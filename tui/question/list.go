@@ -17,48 +17,47 @@ type row struct {
 }
 
 // optionsView draws the options pane around the lit row: its label is always in view, and the whole of it when
-// it fits.
+// it fits. With the own answer lit the pane stays where it is.
 func (m *Model) optionsView() string {
 	h := m.optionsHeight()
-	rows := m.rows()
 	var all []string
-	from, to := 0, 0
-	for _, r := range rows {
-		if r.lit {
-			from, to = len(all), len(all)+len(r.lines)
-		}
+	for _, r := range m.rows() {
+		from, tall := len(all), len(r.lines)
 		all = append(all, r.lines...)
-	}
-	tall := to - from
-	m.inside = max(0, min(m.inside, tall-h))
-	switch {
-	case tall >= h:
-		m.optionsTop = from + m.inside
-	case m.optionsTop > from:
-		m.optionsTop = from
-	case m.optionsTop < to-h:
-		m.optionsTop = to - h
+		if !r.lit {
+			continue
+		}
+		switch {
+		case tall > h:
+			// The first line has the label; the others pass by below it.
+			m.inside = max(0, min(m.inside, tall-h))
+			return strings.Join(append(r.lines[:1:1], r.lines[1+m.inside:m.inside+h]...), "\n")
+		case m.optionsTop > from:
+			m.optionsTop = from
+		case m.optionsTop < from+tall-h:
+			m.optionsTop = from + tall - h
+		}
 	}
 	m.optionsTop = max(0, min(m.optionsTop, len(all)-h))
 	return strings.Join(cells.Fit(all[m.optionsTop:], h), "\n")
 }
 
-// optionsMarks says what of the options is out of view.
+// optionsMarks says what of the options, or of the review, is out of view.
 func (m *Model) optionsMarks() string {
 	if m.sheet.OnReview() {
-		return ""
+		return m.reviewMarks()
 	}
 	h, line, above, below := m.optionsHeight(), 0, 0, 0
 	for _, r := range m.rows() {
 		end := line + len(r.lines)
+		if r.lit && len(r.lines) > h {
+			return fmt.Sprintf("lines %d-%d of %d · PgUp PgDn", m.inside+2, m.inside+h, len(r.lines))
+		}
 		switch {
 		case end <= m.optionsTop:
 			above++
 		case line >= m.optionsTop+h:
 			below++
-		}
-		if r.lit && len(r.lines) > h {
-			return fmt.Sprintf("lines %d-%d of %d · PgUp PgDn", m.inside+1, m.inside+h, len(r.lines))
 		}
 		line = end
 	}
@@ -72,18 +71,25 @@ func (m *Model) optionsMarks() string {
 	return strings.Join(parts, " · ")
 }
 
-// scrollOptions pages: within a lit row that is taller than its pane, else by rows.
+// scrollOptions pages: through the review, within a lit row that is taller than its pane, else by rows, and never
+// onto the own answer, where letters are text.
 func (m *Model) scrollOptions(dir int) {
+	if m.sheet.OnReview() {
+		h := m.reviewHeight()
+		m.reviewTop = max(0, min(max(0, m.reviewTop)+dir*max(1, h-2), len(m.reviewLines().lines)-h))
+		return
+	}
 	h := m.optionsHeight()
 	for _, r := range m.rows() {
 		if r.lit && len(r.lines) > h {
-			if at := m.inside + dir*max(1, h-1); at > -h && at < len(r.lines) {
+			if at := m.inside + dir*max(1, h-2); (dir > 0 && m.inside < len(r.lines)-h) || (dir < 0 && m.inside > 0) {
 				m.inside = at
 				return
 			}
 		}
 	}
-	m.sheet, _ = m.sheet.Reduce(Action{Do: Move, N: dir * max(1, h/2)})
+	to := max(0, min(m.sheet.LitRow()+dir*max(1, h/2), m.sheet.OwnRow()-1))
+	m.sheet, _ = m.sheet.Reduce(Action{Do: Light, N: to})
 }
 
 func (m *Model) rows() []row {
@@ -138,7 +144,7 @@ func (m *Model) optionLines(i int, o host.OperatorOption, lit bool, column int) 
 	}
 	if !lit && len(lines) > 2 {
 		lines = lines[:2]
-		lines[1] = cells.Cut(lines[1], w-2) + " …"
+		lines[1] = strings.TrimSuffix(cells.Cut(lines[1], w-2), "…") + "…"
 	}
 	if lit {
 		prefix = m.st.Lit.Render(prefix)
@@ -148,24 +154,29 @@ func (m *Model) optionLines(i int, o host.OperatorOption, lit bool, column int) 
 
 // marker is the cursor, the row's digit, and whether it is picked.
 func (m *Model) marker(i int, lit bool) string {
-	cursor, digit := " ", " "
+	cursor, number := " ", fmt.Sprint(i+1)
 	if lit {
 		cursor = ">"
 	}
-	if i < 9 {
-		digit = fmt.Sprint(i + 1)
+	if len(m.sheet.Question().Options) > 9 {
+		number = fmt.Sprintf("%2d", i+1)
 	}
 	picked := slices.Contains(m.sheet.Draft().Picked, i)
 	box := map[[2]bool]string{
 		{false, false}: "( )", {false, true}: "(x)", {true, false}: "[ ]", {true, true}: "[x]",
 	}[[2]bool{m.sheet.Question().MultiSelect, picked}]
-	return fmt.Sprintf("%s %s %s ", cursor, digit, box)
+	return fmt.Sprintf("%s %s %s ", cursor, number, box)
 }
 
-// reviewLines list every question with what would be sent for it, around the lit one.
-func (m *Model) reviewLines(h int) []string {
-	lines := []string{" " + m.st.Strong.Render("This is what the agent will get:"), ""}
-	from, to := 0, 0
+// reviewed is the drawn review: all lines, and which of them are the lit question's.
+type reviewed struct {
+	lines    []string
+	from, to int
+}
+
+// reviewLines list every question with what would be sent for it.
+func (m *Model) reviewLines() reviewed {
+	out := reviewed{lines: []string{" " + m.st.Strong.Render("This is what the agent will get:"), ""}}
 	for i, q := range m.sheet.Questions {
 		lit := i == m.sheet.LitRow()
 		st, prefix := m.st.Strong, fmt.Sprintf("   %d ", i+1)
@@ -184,14 +195,39 @@ func (m *Model) reviewLines(h int) []string {
 			block = append(block, "       "+l)
 		}
 		if lit {
-			from, to = len(lines), len(lines)+len(block)
+			out.from, out.to = len(out.lines), len(out.lines)+len(block)
 		}
-		lines = append(lines, block...)
+		out.lines = append(out.lines, block...)
 	}
-	if to > h && len(lines) > h {
-		lines = lines[min(from, len(lines)-h):]
+	return out
+}
+
+func (m *Model) reviewHeight() int {
+	if m.compact() {
+		return m.room()
 	}
-	return lines
+	return m.room() + 1
+}
+
+// reviewPane is the window onto the review: where it was scrolled to, else around the lit question.
+func (m *Model) reviewPane(h int) []string {
+	r := m.reviewLines()
+	if m.reviewTop < 0 { // follow the lit question
+		m.reviewTop = 0
+		if r.to > h {
+			m.reviewTop = r.from
+		}
+	}
+	m.reviewTop = max(0, min(m.reviewTop, len(r.lines)-h))
+	return r.lines[m.reviewTop:]
+}
+
+func (m *Model) reviewMarks() string {
+	all, h := len(m.reviewLines().lines), m.reviewHeight()
+	if all <= h {
+		return ""
+	}
+	return fmt.Sprintf("%d-%d of %d · PgUp PgDn", m.reviewTop+1, min(all, m.reviewTop+h), all)
 }
 
 // reviewAnswer says what goes out for a question, and in which state it is.

@@ -1,15 +1,15 @@
 package question
 
 import (
+	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/key"
-	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/huh"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/field"
 	"example.com/kitsoki/tui/keys"
 	"example.com/kitsoki/tui/styles"
 )
@@ -27,38 +27,23 @@ type Model struct {
 
 	form *huh.Form // of the focused question; nil on the review
 	last Effect    // what the last key in the form's field asked for
-	area textarea.Model
+	area field.Model
 
 	width, height int
 	early         int // keys that came too early and went to the composer
 	questionTop   int // first visible line of the question
 	optionsTop    int // first visible line of the options
 	inside        int // lines scrolled within a lit row that is taller than its pane
+	reviewTop     int // first visible line of the review
 	ended         string
 }
 
 // NewModel shows an ask with the drafts it has.
 func NewModel(info host.AskInfo, drafts []host.Draft, km keys.Map, st styles.Styles) *Model {
-	m := &Model{info: info, sheet: New(info.Questions, drafts), keys: km, st: st, area: newArea(km)}
+	m := &Model{info: info, sheet: New(info.Questions, drafts), keys: km, st: st, area: field.New(km.NewLine, st.Plain)}
 	m.follow(Sheet{Focus: -1})
 	return m
 }
-
-func newArea(km keys.Map) textarea.Model {
-	area := textarea.New()
-	area.ShowLineNumbers = false
-	area.Prompt = ""
-	area.CharLimit = 0
-	area.MaxHeight = 0
-	area.KeyMap.InsertNewline = km.NewLine
-	// The terminal's own paste arrives as one message; this key would bring it a second time.
-	area.KeyMap.Paste.SetEnabled(false)
-	_ = area.Cursor.SetMode(cursor.CursorStatic) // nothing blinks, so nothing redraws an idle screen
-	area.FocusedStyle, area.BlurredStyle = plainArea(), plainArea()
-	return area
-}
-
-func plainArea() textarea.Style { return textarea.Style{} }
 
 // Info returns the ask as it was last told to the model.
 func (m *Model) Info() host.AskInfo { return m.info }
@@ -69,8 +54,18 @@ func (m *Model) SetInfo(info host.AskInfo) { m.info = info }
 // Sheet returns what the operator has made of the ask.
 func (m *Model) Sheet() Sheet { return m.sheet }
 
-// Early notes how many keys came too early and went to the composer.
-func (m *Model) Early(n int) { m.early += n }
+// Early notes that one more key came too early and went to the composer; Forget that they are gone from there.
+func (m *Model) Early() { m.early, m.sheet.Notice = m.early+1, "" }
+
+// Dropped notes that a key came too early and was not taken.
+func (m *Model) Dropped() {
+	if m.early == 0 && m.ended == "" { // early keys are sign enough
+		m.sheet.Notice = "too quick: that key was not taken"
+	}
+}
+
+// Forget is the opposite of Early.
+func (m *Model) Forget() { m.early = 0 }
 
 // End greys the ask out: it is over, and why. What was typed stays to be copied.
 func (m *Model) End(why string) { m.ended = why }
@@ -84,8 +79,18 @@ func (m *Model) Typing() bool { return m.sheet.Place == Own || m.sheet.Place == 
 // Resize gives the ask the whole screen of this size.
 func (m *Model) Resize(width, height int) {
 	m.width, m.height = width, height
-	m.area.SetWidth(max(1, m.fieldWidth()))
+	m.area.Resize(m.fieldWidth(), m.areaMost())
 	m.newForm()
+}
+
+// KeyAfterEnd takes a key for an ask that is over: the field, if one has the keyboard, goes on taking text, so that
+// what is being typed stays together. It reports whether the key was taken.
+func (m *Model) KeyAfterEnd(msg tea.KeyMsg) bool {
+	if !m.Typing() || key.Matches(msg, m.keys.Leave) || (key.Matches(msg, m.keys.Accept) && !msg.Paste) {
+		return false
+	}
+	m.fieldKey(msg)
+	return true
 }
 
 // Asked is what a key asks of the program.
@@ -96,7 +101,10 @@ type Asked struct {
 
 // Key does what a key means on this page. Keys that mean something everywhere are the program's.
 func (m *Model) Key(msg tea.KeyMsg) Asked {
-	before := m.sheet
+	if msg.Paste {
+		msg.Runes = []rune(field.Normal(string(msg.Runes)))
+	}
+	before, height := m.sheet, m.area.Height()
 	asked := m.dispatch(msg)
 	if asked.Finished {
 		var next Effect
@@ -105,6 +113,9 @@ func (m *Model) Key(msg tea.KeyMsg) Asked {
 		asked.Effect = next
 	}
 	m.follow(before)
+	if m.area.Height() != height && m.width > 0 {
+		m.newForm() // the field takes its lines from the options
+	}
 	return asked
 }
 
@@ -119,7 +130,7 @@ func (m *Model) dispatch(msg tea.KeyMsg) Asked {
 		return m.do(Action{Do: Decline})
 	case m.Typing():
 		return m.fieldKey(msg)
-	case key.Matches(msg, k.More):
+	case key.Matches(msg, k.More) && !m.sheet.OnOwnRow(), key.Matches(msg, k.MoreInField):
 		return Asked{Extend: ExtendBy}
 	case m.sheet.OnReview():
 		return Asked{Effect: m.listKey(msg)}
@@ -145,7 +156,7 @@ func (m *Model) listKey(msg tea.KeyMsg) Effect {
 	case msg.Paste && !m.sheet.OnReview():
 		a = Action{Do: Open, Text: text}
 	case m.sheet.OnOwnRow() && printable:
-		a = Action{Do: Open, Text: text}
+		a = Action{Do: Open, Text: strings.TrimPrefix(text, " ")} // the space bar opens the field like everything else
 	case key.Matches(msg, k.Up):
 		a = Action{Do: Move, N: -1}
 	case key.Matches(msg, k.Down):
@@ -185,7 +196,7 @@ func (m *Model) fieldKey(msg tea.KeyMsg) Asked {
 	case key.Matches(msg, k.MoreInField):
 		return Asked{Extend: ExtendBy}
 	}
-	m.area, _ = m.area.Update(msg) // its commands only serve the blinking cursor, which is off
+	m.area.Key(msg)
 	return m.do(Action{Do: Write, Text: m.area.Value()})
 }
 
@@ -196,13 +207,13 @@ func (m *Model) follow(before Sheet) {
 		m.questionTop, m.optionsTop = 0, 0
 	}
 	if s.Focus != before.Focus || s.LitRow() != before.LitRow() {
-		m.inside = 0
+		m.inside, m.reviewTop = 0, -1
 	}
 	if text := m.fieldText(); m.area.Value() != text {
-		m.area.SetValue(text)
+		m.area.Set(text)
 	}
 	if m.Typing() {
-		m.area.Focus() // the command only starts the blinking
+		m.area.Focus()
 	} else {
 		m.area.Blur()
 	}

@@ -128,9 +128,9 @@ func (s Sheet) take(warned bool) (Sheet, Effect) {
 		return s.send(warned)
 	case s.Place == Own:
 		return s.accept()
-	case s.OnOwnRow() && strings.TrimSpace(s.Draft().Text) == "":
+	case s.OnOwnRow():
 		return s.open(""), Effect{}
-	case !s.Question().MultiSelect && !s.OnOwnRow():
+	case !s.Question().MultiSelect:
 		row := s.LitRow()
 		return s.finish(func(d *host.Draft) { d.Picked = []int{row} })
 	case s.Question().MultiSelect && len(s.Draft().Picked) == 0 && strings.TrimSpace(s.Draft().Text) == "":
@@ -150,6 +150,7 @@ func (s Sheet) accept() (Sheet, Effect) {
 		return s, Effect{}
 	}
 	if s.Question().MultiSelect && len(s.Question().Options) > 0 {
+		s = s.light(s.back)
 		s.Place, s.Notice = List, "own answer added; Enter takes all that is ticked"
 		return s, Effect{}
 	}
@@ -168,6 +169,10 @@ func (s Sheet) finish(change func(*host.Draft)) (Sheet, Effect) {
 func (s Sheet) open(text string) Sheet {
 	if s.OnReview() {
 		return s
+	}
+	if s.Place != Own {
+		// Afterwards the list is as it was; left on the own answer's row, every printable key would open the field.
+		s.back = min(s.LitRow(), max(0, s.OwnRow()-1))
 	}
 	s = s.light(s.OwnRow())
 	s.Place = Own
@@ -190,6 +195,7 @@ func (s Sheet) write(text string) Sheet {
 func (s Sheet) leave() (Sheet, Effect) {
 	switch s.Place {
 	case Own:
+		s = s.light(s.back)
 		s.Place = List
 		return s, Effect{}
 	case Reason:

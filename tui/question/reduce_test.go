@@ -183,8 +183,20 @@ func TestDeclineCarriesReasonAndWhatWasAnswered(t *testing.T) {
 	}
 }
 
+func TestTheListIsAsItWasAfterTheField(t *testing.T) {
+	s, _ := play(sheet(database), down, Action{Do: Open}, write("no,"), esc)
+	if s.LitRow() != 1 {
+		t.Errorf("row %d is lit", s.LitRow())
+	}
+	s, _ = play(s, down, down) // onto the own answer, which has a draft
+	s, e := play(s, enter)
+	if s.Place != Own || e.Send != nil {
+		t.Errorf("Enter on the own answer's row sent its draft: %+v", e)
+	}
+}
+
 func TestBlankOwnTextIsNoAnswer(t *testing.T) {
-	_, e := play(sheet(checks), Action{Do: Open}, write(" \n"), esc, up, space, enter)
+	_, e := play(sheet(checks), Action{Do: Open}, write(" \n"), esc, space, enter)
 	if len(e.Send) != 1 || e.Send[0].Text != "" || len(e.Send[0].Picked) != 1 {
 		t.Fatalf("sent %+v", e.Send)
 	}

@@ -29,6 +29,7 @@ type Sheet struct {
 	Notice    string // what the last step has to say
 	Lit       []int  // the lit row of each question and, last, of the review; the row after the options is the own answer
 
+	back   int   // the row that was lit when the own answer's field was opened
 	before Place // where Reason was opened
 	warned bool  // the next Enter goes through, because the last one was answered with a warning
 }
@@ -128,16 +129,17 @@ func (s Sheet) partial() []host.Answer {
 	return out
 }
 
-// Unsent returns the texts that the operator typed and that are in none of the given answers: what must not be
-// lost when the ask goes away.
-func (s Sheet) Unsent() []string {
+// Unsent returns the texts that the operator typed and that are in none of the answers which went out: what must
+// not be lost when the ask goes away. sent is nil when nothing went out.
+func (s Sheet) Unsent(sent []host.Answer) []string {
 	var out []string
-	for _, d := range s.Drafts {
-		if strings.TrimSpace(d.Text) != "" {
+	for i, d := range s.Drafts {
+		gone := i < len(sent) && !sent[i].Skipped && sent[i].Text == d.Text
+		if strings.TrimSpace(d.Text) != "" && !gone {
 			out = append(out, d.Text)
 		}
 	}
-	if strings.TrimSpace(s.Reason) != "" {
+	if strings.TrimSpace(s.Reason) != "" && sent == nil {
 		out = append(out, s.Reason)
 	}
 	return out

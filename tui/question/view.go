@@ -2,11 +2,13 @@ package question
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
+	"github.com/charmbracelet/lipgloss"
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
@@ -34,7 +36,10 @@ func (m *Model) fixedLines() int {
 	return 7
 }
 
-func (m *Model) room() int { return max(2, m.height-m.fixedLines()-(m.areaHeight()-1)) }
+// room is what question and options share.
+func (m *Model) room() int {
+	return max(2, m.height-m.fixedLines()-(m.areaHeight()-1)-(len(m.stateLines())-1))
+}
 
 // questionHeight is a third of what is not fixed, from 2 to 8 lines, and never more than the question needs.
 func (m *Model) questionHeight() int {
@@ -49,15 +54,14 @@ func (m *Model) areaHeight() int {
 	if !m.Typing() {
 		return 1
 	}
-	most := 5
+	return m.area.Height()
+}
+
+func (m *Model) areaMost() int {
 	if m.compact() {
-		most = 2
+		return 2
 	}
-	need := 0
-	for line := range strings.SplitSeq(m.fieldText(), "\n") {
-		need += 1 + cells.Width(line)/max(1, m.fieldWidth())
-	}
-	return max(1, min(need, most))
+	return 5
 }
 
 // View draws the ask over the whole screen: exactly height lines of at most width cells.
@@ -65,7 +69,7 @@ func (m *Model) View(f Frame) string {
 	lines := []string{m.head(f)}
 	if m.compact() {
 		lines = append(lines, m.body()...)
-		lines = append(lines, m.rule(m.optionsMarks()))
+		lines = append(lines, m.rule(join(m.questionMarks(), m.optionsMarks())))
 	} else {
 		if len(m.sheet.Questions) > 1 {
 			lines = append(lines, m.chips())
@@ -75,7 +79,8 @@ func (m *Model) View(f Frame) string {
 		lines = append(lines, m.rule(m.optionsMarks()))
 	}
 	lines = append(lines, m.ownLines()...)
-	lines = append(lines, m.stateLine(), m.keyLine())
+	lines = append(lines, m.stateLines()...)
+	lines = append(lines, m.keyLine())
 	lines = cells.Fit(lines, m.height)
 	for i, l := range lines {
 		lines[i] = cells.Cut(l, m.width)
@@ -90,7 +95,7 @@ func (m *Model) body() []string {
 		if !m.compact() {
 			h++
 		}
-		return cells.Fit(m.reviewLines(h), h)
+		return cells.Fit(m.reviewPane(h), h)
 	}
 	lines := m.questionPane()
 	if !m.compact() {
@@ -136,37 +141,69 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
 
-// chips name the questions, and where each stands.
+// chips name the questions, and where each stands. When there are more than fit, those around the focus are shown.
 func (m *Model) chips() string {
-	var out []string
+	var chips []string
 	for i, q := range m.sheet.Questions {
-		d := m.sheet.Drafts[i]
-		name := q.Header
-		if name == "" {
-			name = strconv.Itoa(i + 1)
-		}
-		name = cells.Cut(name, chipCells)
-		st := m.st.Chip
-		switch {
-		case d.Skipped:
-			name += " skip"
-		case d.Taken:
-			name, st = name+" ok", m.st.Good
-		case i == m.sheet.Focus:
-			name += " .."
-		case !d.Empty():
-			name += " draft"
-		}
-		if i == m.sheet.Focus {
-			st = m.st.ChipLit
-		}
-		out = append(out, st.Render("["+name+"]"))
+		chips = append(chips, m.chip(i, q))
 	}
+	chips = append(chips, m.focusChip("Review", m.sheet.OnReview(), m.st.Chip))
+	from, to, used := m.sheet.Focus, m.sheet.Focus+1, cells.Width(chips[m.sheet.Focus])
+	room := m.width - 2
+	if all := cells.Width(strings.Join(chips, " ")); all > room {
+		room -= 4 // for the signs that something is left out
+	}
+	for grown := true; grown; {
+		grown = false
+		if to < len(chips) && used+1+cells.Width(chips[to]) <= room {
+			used += 1 + cells.Width(chips[to])
+			to, grown = to+1, true
+		}
+		if from > 0 && used+1+cells.Width(chips[from-1]) <= room {
+			used += 1 + cells.Width(chips[from-1])
+			from, grown = from-1, true
+		}
+	}
+	line := strings.Join(chips[from:to], " ")
+	if from > 0 {
+		line = "< " + line
+	}
+	if to < len(chips) {
+		line += " >"
+	}
+	return " " + line
+}
+
+func (m *Model) chip(i int, q host.OperatorQuestion) string {
+	d := m.sheet.Drafts[i]
+	name := q.Header
+	if name == "" {
+		name = strconv.Itoa(i + 1)
+	}
+	name = cells.Cut(strings.ReplaceAll(name, "\n", " "), chipCells)
 	st := m.st.Chip
-	if m.sheet.OnReview() {
+	switch {
+	case d.Skipped:
+		name += " skip"
+	case d.Taken:
+		name, st = name+" ok", m.st.Good
+	case i == m.sheet.Focus:
+		name += " .."
+	case !answer(d).Empty():
+		name += " draft"
+	}
+	return m.focusChip(name, i == m.sheet.Focus, st)
+}
+
+// focusChip draws the chip that has the focus so that it can be told without colours too.
+func (m *Model) focusChip(name string, focused bool, st lipgloss.Style) string {
+	if focused && m.st.Plain {
+		name = ">" + name
+	}
+	if focused {
 		st = m.st.ChipLit
 	}
-	return " " + strings.Join(append(out, st.Render("[Review]")), " ")
+	return st.Render("[" + name + "]")
 }
 
 const chipCells = 12
@@ -189,19 +226,24 @@ func (m *Model) questionPane() []string {
 	for _, l := range lines[m.questionTop : m.questionTop+h] {
 		out = append(out, " "+m.st.Strong.Render(l))
 	}
-	if m.compact() && len(lines) > h {
-		out[h-1] = cells.Spread(out[h-1], m.st.Dim.Render(m.questionMarks()), m.width)
-	}
 	return out
+}
+
+// join puts what there is of two marks into one.
+func join(a, b string) string {
+	if a != "" && b != "" {
+		return a + " · " + b
+	}
+	return a + b
 }
 
 func (m *Model) questionMarks() string {
 	all, h := len(m.questionLines()), m.questionHeight()
-	if all <= h {
+	if all <= h || m.sheet.OnReview() {
 		return ""
 	}
 	if m.compact() {
-		return fmt.Sprintf("^U ^D %d-%d/%d", m.questionTop+1, m.questionTop+h, all)
+		return fmt.Sprintf("^U^D %d-%d/%d", m.questionTop+1, m.questionTop+h, all)
 	}
 	return fmt.Sprintf("question %d-%d of %d lines · ^U ^D", m.questionTop+1, m.questionTop+h, all)
 }
@@ -209,9 +251,7 @@ func (m *Model) questionMarks() string {
 // ownLines are the row of the own answer, or the field while it is edited.
 func (m *Model) ownLines() []string {
 	if m.Typing() {
-		label := m.fieldLabel()
-		m.area.SetHeight(m.areaHeight())
-		return cells.Indent(strings.Split(strings.TrimRight(m.area.View(), "\n"), "\n"), m.st.Lit.Render(label))
+		return cells.Indent(m.area.View(), m.st.Lit.Render(m.fieldLabel()))
 	}
 	if m.sheet.OnReview() {
 		return []string{""}
@@ -255,15 +295,33 @@ func (m *Model) fieldLabel() string {
 
 func (m *Model) fieldWidth() int { return max(8, m.width-cells.Width(m.fieldLabel())-1) }
 
-func (m *Model) stateLine() string {
+// stateLines is what the last key has to say, on two lines if need be; else how things stand.
+func (m *Model) stateLines() []string {
+	warn := ""
 	switch {
-	case m.ended != "":
-		return m.st.Warn.Render(" This ask is over. Esc closes it; what you typed goes to the prompt.")
 	case m.sheet.Notice != "":
-		return m.st.Warn.Render(" " + m.sheet.Notice)
+		warn = m.sheet.Notice
+	case m.ended != "" && m.Typing():
+		warn = "This ask is over. Esc closes it; what you type here goes to the prompt."
+	case m.ended != "":
+		warn = "This ask is over. Esc closes it; what you typed goes to the prompt."
 	case m.sheet.Place == Reason:
-		return m.st.Warn.Render(" Enter declines all questions of this ask; the agent is told so.")
+		warn = "Enter declines all questions of this ask; the agent is told so."
+	default:
+		return []string{m.st.Dim.Render(" " + m.standing())}
 	}
+	lines := cells.Wrap(warn, max(1, m.width-2))
+	if len(lines) > 2 {
+		lines = lines[:2]
+	}
+	for i, l := range lines {
+		lines[i] = m.st.Warn.Render(" " + l)
+	}
+	return lines
+}
+
+// standing says what is chosen and answered, and what went elsewhere.
+func (m *Model) standing() string {
 	var parts []string
 	d := m.sheet.Draft()
 	if m.sheet.Question().MultiSelect {
@@ -281,7 +339,7 @@ func (m *Model) stateLine() string {
 	if m.early > 0 {
 		parts = append(parts, m.earlyWords())
 	}
-	return m.st.Dim.Render(" " + strings.Join(parts, " · "))
+	return strings.Join(parts, " · ")
 }
 
 func (m *Model) earlyWords() string {
@@ -316,11 +374,7 @@ func (m *Model) Bindings() []key.Binding {
 	case m.sheet.OnReview():
 		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "to the lit one"), keys.As(k.Next, "question"), k.Decline, k.More, k.Help}
 	case m.sheet.OnOwnRow():
-		enter := "type"
-		if answer(m.sheet.Draft()).Text != "" {
-			enter = "take it"
-		}
-		out = []key.Binding{keys.As(k.Take, enter), k.Up}
+		out = []key.Binding{keys.As(k.Take, "type"), keys.As(k.Up, "list")}
 		if several {
 			out = append(out, keys.As(k.Next, "question"))
 		}
@@ -332,10 +386,17 @@ func (m *Model) Bindings() []key.Binding {
 	default:
 		out = []key.Binding{keys.As(k.Take, "send"), k.Row}
 	}
+	if m.compact() { // digits are written beside the rows
+		out = slices.DeleteFunc(out, func(b key.Binding) bool { return b.Help() == k.Row.Help() })
+	}
 	if several {
 		out = append(out, keys.As(k.Next, "question"))
 	}
-	out = append(out, k.Own, k.Fold, k.Decline)
+	if m.compact() {
+		out = append(out, k.Fold, k.Own, k.Decline)
+	} else {
+		out = append(out, k.Own, k.Fold, k.Decline)
+	}
 	if several {
 		out = append(out, k.Skip)
 	}

@@ -1,7 +1,10 @@
 // Package styles is how things look: a handful of styles by meaning, made for one renderer.
 package styles
 
-import "github.com/charmbracelet/lipgloss"
+import (
+	"github.com/charmbracelet/lipgloss"
+	"github.com/muesli/termenv"
+)
 
 // Styles are the styles of the program, by what they say.
 type Styles struct {
@@ -15,6 +18,8 @@ type Styles struct {
 	Key     lipgloss.Style // a key in a line of keys
 	Chip    lipgloss.Style
 	ChipLit lipgloss.Style
+
+	Plain bool // nothing of this can be seen: signs have to say it
 }
 
 // New makes the styles for a renderer, whose colour profile and background decide what can be seen of them.
@@ -34,5 +39,6 @@ func New(r *lipgloss.Renderer) Styles {
 		Key:     base.Bold(true),
 		Chip:    base.Foreground(color("8", "7")),
 		ChipLit: base.Bold(true).Reverse(true),
+		Plain:   r.ColorProfile() == termenv.Ascii,
 	}
 }
