@@ -95,6 +95,17 @@ func (term *terminal) waitFor(text string) {
 	}
 }
 
+// untilAsked sends a prompt and waits for the question that follows.
+func (term *terminal) untilAsked() {
+	term.t.Helper()
+	for _, step := range [][2]string{{"go", "go"}, {"\r", "Which database"}} {
+		if _, err := io.WriteString(term.ptm, step[0]); err != nil {
+			term.t.Fatal(err)
+		}
+		term.waitFor(step[1])
+	}
+}
+
 func (term *terminal) waitExit() int {
 	term.t.Helper()
 	select {
@@ -131,14 +142,7 @@ func TestTerminalIsRestoredAfterSignals(t *testing.T) {
 			if term.state() == term.before {
 				t.Fatal("the terminal was never raw")
 			}
-			if _, err := io.WriteString(term.ptm, "go"); err != nil {
-				t.Fatal(err)
-			}
-			term.waitFor("go")
-			if _, err := io.WriteString(term.ptm, "\r"); err != nil {
-				t.Fatal(err)
-			}
-			term.waitFor("Which database")
+			term.untilAsked()
 			if err := term.cmd.Process.Signal(sig); err != nil {
 				t.Fatal(err)
 			}
@@ -166,14 +170,7 @@ func TestClosedTerminalEndsTheProgram(t *testing.T) {
 	env := claudecli.Env(t, "http://127.0.0.1:9")
 	term := openTerminal(t, env, program(t), "demo", "--cwd", t.TempDir())
 	term.waitFor("This is a demo")
-	if _, err := io.WriteString(term.ptm, "go"); err != nil {
-		t.Fatal(err)
-	}
-	term.waitFor("go")
-	if _, err := io.WriteString(term.ptm, "\r"); err != nil {
-		t.Fatal(err)
-	}
-	term.waitFor("Which database")
+	term.untilAsked()
 	if err := errors.Join(term.pts.Close(), term.ptm.Close()); err != nil {
 		t.Fatal(err)
 	}
