@@ -188,7 +188,7 @@ func (s *Switchboard) openAsk(ctx context.Context, sessionID string, qs []Operat
 		return nil, err
 	}
 	s.record(QuestionAsked{
-		QuestionID: e.id, SessionID: sessionID, ToolUseID: req.ToolUseID, Kind: req.Kind, Asker: req.Asker,
+		QuestionID: e.id, SessionID: sessionID, ToolUseID: req.ToolUseID, Kind: req.Kind, Asker: e.asker,
 		Questions: traceQuestions(e.questions), Deadline: e.deadline, Reopens: req.Reopens,
 	})
 	close(e.asked)

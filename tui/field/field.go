@@ -4,13 +4,16 @@ package field
 
 import (
 	"strings"
+	"unicode/utf8"
 
 	"github.com/charmbracelet/bubbles/cursor"
 	"github.com/charmbracelet/bubbles/key"
 	"github.com/charmbracelet/bubbles/textarea"
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
+	"github.com/charmbracelet/x/ansi"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/tui/cells"
 )
 
@@ -18,7 +21,7 @@ import (
 // screen an arrow.
 const (
 	innerTab = "\uFDD0"
-	shownTab = "⇥"
+	shownTab = '⇥'
 )
 
 // Model is a text field. What is typed and pasted into it comes out exactly, but for the line ends of other
@@ -68,10 +71,20 @@ func (m *Model) Height() int {
 	return max(1, need)
 }
 
-// View is Height lines. What is in it is drawn as it is, tabs aside: it is the operator's own.
+// View is Height lines. What a terminal could take for more than text is drawn as one sign; the value keeps it.
 func (m *Model) View() []string {
-	lines := strings.Split(strings.ReplaceAll(m.area.View(), innerTab, shownTab), "\n")
-	return cells.Fit(lines, m.Height())
+	view := strings.Map(func(r rune) rune {
+		switch {
+		case string(r) == innerTab:
+			return shownTab
+		case r == '\n', r == ansi.ESC, r < utf8.RuneSelf: // line ends, and the styles that draw the cursor
+			return r
+		case askbridge.Safe(string(r)) != string(r):
+			return utf8.RuneError
+		}
+		return r
+	}, m.area.View())
+	return cells.Fit(strings.Split(view, "\n"), m.Height())
 }
 
 // Key does what a key means in a text field.

@@ -89,3 +89,14 @@ func TestTabsAreShown(t *testing.T) {
 		t.Errorf("shows %q", got)
 	}
 }
+
+func TestWhatIsNoPlainTextIsOneSignOnTheScreenAndExactInTheValue(t *testing.T) {
+	m := newField(40, 3)
+	m.Key(paste("a\u202eb\u200bc"))
+	if got := screen(m); got != "a\ufffdb\ufffdc|" {
+		t.Errorf("shows %q", got)
+	}
+	if got := m.Value(); got != "a\u202eb\u200bc" {
+		t.Errorf("came out as %q", got)
+	}
+}
