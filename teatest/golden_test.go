@@ -3,6 +3,7 @@ package teatest
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"example.com/kitsoki/host"
@@ -28,6 +29,33 @@ var (
 	releaseName = host.OperatorQuestion{
 		Question: "What should the release be called?", Header: "Name",
 		Options: []host.OperatorOption{{Label: "By date"}, {Label: "By feature"}},
+	}
+)
+
+// layouts has previews, thirty has more rows than fit, and long has texts of the lengths that broke others.
+var (
+	layouts = host.OperatorQuestion{
+		Question: "Which layout?", Header: "Layout",
+		Options: []host.OperatorOption{
+			{Label: "Flat", Description: "everything at the top", Preview: "main.go\nserve.go\nstore.go\n" + strings.Repeat("more.go\n", 30)},
+			{Label: "Nested", Description: "a folder a thing"},
+		},
+	}
+	thirty = func() host.OperatorQuestion {
+		q := host.OperatorQuestion{Question: "Which region?", Header: "Region"}
+		for i := range 30 {
+			q.Options = append(q.Options, host.OperatorOption{Label: fmt.Sprintf("region %d", i+1)})
+		}
+		return q
+	}()
+	long = host.OperatorQuestion{
+		Question: strings.Repeat("A question of three thousand characters has to be reachable to its end. ", 42), Header: "Long",
+		Options: []host.OperatorOption{
+			{Label: "One", Description: strings.Repeat("One description of fifteen hundred characters. ", 32)},
+			{Label: "Two", Description: strings.Repeat("Two description of fifteen hundred characters. ", 32)},
+			{Label: "Three", Description: strings.Repeat("Three description of fifteen hundred characters. ", 31)},
+			{Label: "Four", Description: strings.Repeat("Four description of fifteen hundred characters. ", 31)},
+		},
 	}
 )
 
@@ -65,6 +93,11 @@ func TestScreens(t *testing.T) {
 		{name: "multi-nothing-ticked", qs: []host.OperatorQuestion{checks}, keys: []string{"Enter"}, see: "nothing is ticked"},
 		{name: "review", qs: three, keys: []string{"Tab", "Space", "Tab", "i", "Nova", "Tab"}, see: "This is what the agent will get"},
 		{name: "folded", qs: three, keys: []string{"2", "Enter", "Esc"}, see: "folded, 1 of 3 answered"},
+		{name: "note", qs: one, keys: []string{"n", "only on linux", "Enter"}, see: "note:       only on linux"},
+		{name: "preview", qs: []host.OperatorQuestion{layouts}, keys: []string{"p"}, see: "preview 1-"},
+		{name: "filter", qs: []host.OperatorQuestion{thirty}, keys: []string{"/", "region 2", "Enter"}, see: "rows contain"},
+		{name: "thirty", qs: []host.OperatorQuestion{thirty}, keys: []string{"PgDn", "PgDn", "Down"}, see: "^ 3"},
+		{name: "long", qs: []host.OperatorQuestion{long}, keys: []string{"2", "PgDn"}, see: "lines "},
 		{name: "help", qs: three, keys: []string{"?"}, see: "Keys in this ask"},
 		{name: "quit-once", qs: one, keys: []string{"^C"}, see: "^C again quits"},
 	} {

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"os"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -40,7 +41,8 @@ type Options struct {
 	Clock  host.Clock // nil: the machine's
 	Styles styles.Styles
 	Keys   keys.Map
-	Hint   string // shown in an empty log
+	Hint   string              // shown in an empty log
+	Getenv func(string) string // for the choice of an editor; nil: the process's environment
 }
 
 // Model is the program's tea.Model.
@@ -78,6 +80,9 @@ type Model struct {
 func NewModel(ctx context.Context, opt Options) *Model {
 	if opt.Clock == nil {
 		opt.Clock = host.SystemClock{}
+	}
+	if opt.Getenv == nil {
+		opt.Getenv = os.Getenv
 	}
 	m := &Model{
 		opt: opt, log: transcript.New(opt.Styles), composer: field.New(opt.Keys.NewLine, opt.Styles.Plain), width: 80, height: 24,

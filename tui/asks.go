@@ -123,6 +123,9 @@ func (m *Model) questionKey(msg tea.KeyMsg) tea.Cmd {
 		m.openHelp()
 		return nil
 	}
+	if key.Matches(msg, m.opt.Keys.Editor) && !a.form.Sheet().OnReview() {
+		return m.edit()
+	}
 	if enter {
 		m.guard.Hold(m.now())
 	}

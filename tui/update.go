@@ -72,6 +72,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.events(msg)
 	case pollMsg:
 		return m.poll()
+	case editedMsg:
+		return m.edited(msg)
 	case unqueuedMsg:
 		m.composer.Set(string(msg))
 	case errorMsg:
@@ -231,6 +233,8 @@ func (m *Model) composerKey(msg tea.KeyMsg) tea.Cmd {
 		return m.submit()
 	case key.Matches(msg, k.Unqueue):
 		return m.unqueue()
+	case key.Matches(msg, k.Editor):
+		return m.edit()
 	case key.Matches(msg, k.PageUp):
 		m.log.Scroll(page, m.logHeight())
 		return nil

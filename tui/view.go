@@ -177,7 +177,7 @@ func (m *Model) bindings() []key.Binding {
 	if len(m.snap.Queue)+len(m.kept) > 0 {
 		out = append(out, k.Unqueue)
 	}
-	out = append(out, k.NewLine, k.PageUp, k.Quit)
+	out = append(out, k.NewLine, k.PageUp, k.Editor, k.Quit)
 	help := k.Help
 	help.SetHelp("F1", "all")
 	return append(out, help)

@@ -14,13 +14,14 @@ import (
 // Map is every binding of the program. A key has one meaning in each place.
 type Map struct {
 	// everywhere
-	Quit, Help key.Binding
+	Quit, Help, Editor key.Binding
 
 	// composer
 	Submit, NewLine, Stop, OpenAsk, Unqueue, PageUp, PageDown, Bottom key.Binding
 
 	// a question's list and fields
 	Up, Down, Row, Pick, Take, Own, Next, Prev, Skip, Decline, More, Fold key.Binding
+	Note, Preview, Filter                                                 key.Binding
 	Accept, Leave, MoreInField                                            key.Binding
 	OptionsUp, OptionsDown, QuestionUp, QuestionDown                      key.Binding
 }
@@ -35,6 +36,8 @@ func Default() Map {
 	return Map{
 		Quit: bind("ctrl+c", "^C ^C", "quit"),
 		Help: bind("? f1", "?", "all"),
+
+		Editor: bind("ctrl+g", "^G", "editor"),
 
 		Submit:   bind("enter", "Enter", "send"),
 		NewLine:  bind("alt+enter ctrl+j", "Alt+Enter", "new line"),
@@ -53,6 +56,9 @@ func Default() Map {
 		Own:          bind("i", "i", "own"),
 		Next:         bind("tab", "Tab", "next question"),
 		Prev:         bind("shift+tab", "S-Tab", "previous question"),
+		Note:         bind("n", "n", "note"),
+		Preview:      bind("p", "p", "preview"),
+		Filter:       bind("/", "/", "filter"),
 		Skip:         bind("s", "s", "skip"),
 		Decline:      bind("ctrl+x", "^X", "decline"),
 		More:         bind("+", "+", "more time"),

@@ -20,6 +20,9 @@ type row struct {
 // it fits. With the own answer lit the pane stays where it is.
 func (m *Model) optionsView() string {
 	h := m.optionsHeight()
+	if m.preview {
+		return m.previewView(h)
+	}
 	var all []string
 	for _, r := range m.rows() {
 		from, tall := len(all), len(r.lines)
@@ -47,11 +50,14 @@ func (m *Model) optionsMarks() string {
 	if m.sheet.OnReview() {
 		return m.reviewMarks()
 	}
+	if m.preview {
+		return m.previewMarks()
+	}
 	h, line, above, below := m.optionsHeight(), 0, 0, 0
 	for _, r := range m.rows() {
 		end := line + len(r.lines)
 		if r.lit && len(r.lines) > h {
-			return fmt.Sprintf("lines %d-%d of %d · PgUp PgDn", m.inside+2, m.inside+h, len(r.lines))
+			return m.mark("lines", m.inside+2, m.inside+h, len(r.lines))
 		}
 		switch {
 		case end <= m.optionsTop:
@@ -80,6 +86,10 @@ func (m *Model) scrollOptions(dir int) {
 		return
 	}
 	h := m.optionsHeight()
+	if m.preview {
+		m.previewTop = max(0, min(m.previewTop+dir*max(1, h-1), len(m.previewLines())-h))
+		return
+	}
 	for _, r := range m.rows() {
 		if r.lit && len(r.lines) > h {
 			if at := m.inside + dir*max(1, h-2); (dir > 0 && m.inside < len(r.lines)-h) || (dir < 0 && m.inside > 0) {
@@ -94,11 +104,11 @@ func (m *Model) scrollOptions(dir int) {
 
 func (m *Model) rows() []row {
 	q := m.sheet.Question()
-	rows := make([]row, len(q.Options))
+	var rows []row
 	column := m.labelColumn(q)
-	for i, o := range q.Options {
+	for _, i := range m.sheet.Listed() {
 		lit := i == m.sheet.LitRow()
-		rows[i] = row{lines: m.optionLines(i, o, lit, column), lit: lit}
+		rows = append(rows, row{lines: m.optionLines(i, q.Options[i], lit, column), lit: lit})
 	}
 	return rows
 }
@@ -227,7 +237,15 @@ func (m *Model) reviewMarks() string {
 	if all <= h {
 		return ""
 	}
-	return fmt.Sprintf("%d-%d of %d · PgUp PgDn", m.reviewTop+1, min(all, m.reviewTop+h), all)
+	return m.mark("", m.reviewTop+1, min(all, m.reviewTop+h), all)
+}
+
+// mark says which lines of something are in view, and how to see the others.
+func (m *Model) mark(what string, from, to, all int) string {
+	if m.compact() {
+		return fmt.Sprintf("%d-%d/%d PgDn", from, to, all)
+	}
+	return strings.TrimSpace(fmt.Sprintf("%s %d-%d of %d · PgUp PgDn", what, from, to, all))
 }
 
 // reviewAnswer says what goes out for a question, and in which state it is.
@@ -238,9 +256,12 @@ func (m *Model) reviewAnswer(i int) []string {
 		parts = append(parts, q.Options[p].Label)
 	}
 	text := strings.ReplaceAll(askbridge.SafeText(d.Text), "\n", " / ")
-	note := ""
+	note := strings.ReplaceAll(askbridge.SafeText(d.Note), "\n", " / ")
+	if note != "" {
+		note = "note: " + note
+	}
 	if text != "" && !q.MultiSelect && len(d.Picked) > 0 {
-		note = "note: " + text
+		note = strings.TrimSpace("note: " + text + " " + strings.TrimPrefix(note, "note: "))
 	} else if text != "" {
 		parts = append(parts, "“"+text+"”")
 	}

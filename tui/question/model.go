@@ -35,6 +35,8 @@ type Model struct {
 	optionsTop    int // first visible line of the options
 	inside        int // lines scrolled within a lit row that is taller than its pane
 	reviewTop     int // first visible line of the review
+	preview       bool
+	previewTop    int // first visible line of the preview
 	ended         string
 }
 
@@ -74,7 +76,32 @@ func (m *Model) End(why string) { m.ended = why }
 func (m *Model) Ended() bool { return m.ended != "" }
 
 // Typing reports whether a text field has the keyboard.
-func (m *Model) Typing() bool { return m.sheet.Place == Own || m.sheet.Place == Reason }
+func (m *Model) Typing() bool {
+	switch m.sheet.Place {
+	case Own, Reason, Note, Filter:
+		return true
+	}
+	return false
+}
+
+// Text is what stands in the field that has the keyboard, and SetText replaces it: for an editor outside.
+func (m *Model) Text() string { return m.area.Value() }
+
+// SetText is the opposite of Text.
+func (m *Model) SetText(text string) {
+	before := m.sheet
+	m.do(Action{Do: Write, Text: text})
+	m.follow(before)
+}
+
+// OpenField puts the keyboard into the own answer's field, unless a field has it already.
+func (m *Model) OpenField() {
+	before := m.sheet
+	if !m.Typing() {
+		m.do(Action{Do: Open})
+	}
+	m.follow(before)
+}
 
 // Resize gives the ask the whole screen of this size.
 func (m *Model) Resize(width, height int) {
@@ -171,6 +198,14 @@ func (m *Model) listKey(msg tea.KeyMsg) Effect {
 		a = Action{Do: Open}
 	case key.Matches(msg, k.Skip):
 		a = Action{Do: Skip}
+	case key.Matches(msg, k.Note):
+		a = Action{Do: Annotate}
+	case key.Matches(msg, k.Filter):
+		a = Action{Do: Search}
+	case key.Matches(msg, k.Preview) && m.hasPreview():
+		m.preview, m.previewTop = !m.preview, 0
+	case key.Matches(msg, k.Fold) && m.preview:
+		m.preview = false
 	case key.Matches(msg, k.Fold):
 		a = Action{Do: Leave}
 	case key.Matches(msg, k.OptionsUp):
@@ -204,10 +239,10 @@ func (m *Model) fieldKey(msg tea.KeyMsg) Asked {
 func (m *Model) follow(before Sheet) {
 	s := m.sheet
 	if s.Focus != before.Focus {
-		m.questionTop, m.optionsTop = 0, 0
+		m.questionTop, m.optionsTop, m.preview = 0, 0, false
 	}
 	if s.Focus != before.Focus || s.LitRow() != before.LitRow() {
-		m.inside, m.reviewTop = 0, -1
+		m.inside, m.reviewTop, m.previewTop = 0, -1, 0
 	}
 	if text := m.fieldText(); m.area.Value() != text {
 		m.area.Set(text)
@@ -224,8 +259,13 @@ func (m *Model) follow(before Sheet) {
 
 // fieldText is what stands in the field that the focused page shows.
 func (m *Model) fieldText() string {
-	if m.sheet.Place == Reason {
+	switch m.sheet.Place {
+	case Reason:
 		return m.sheet.Reason
+	case Note:
+		return m.sheet.Draft().Note
+	case Filter:
+		return m.sheet.Narrow
 	}
 	return m.sheet.Draft().Text
 }

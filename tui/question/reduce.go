@@ -20,17 +20,19 @@ type Do int
 
 // The actions.
 const (
-	Nothing Do = iota
-	Move       // the lit row by N; never answers
-	Light      // row N
-	Pick       // toggle the lit row, or choose it in a single select
-	Take       // Enter: finish the question, accept the field, send the review, decline
-	Open       // the own answer's field, with Text added to what stands in it
-	Write      // Text is what now stands in the field
-	Leave      // Esc
-	Turn       // N pages on
-	Skip       // leave the focused question out
-	Decline    // ask for the reason
+	Nothing  Do = iota
+	Move        // the lit row by N; never answers
+	Light       // row N
+	Pick        // toggle the lit row, or choose it in a single select
+	Take        // Enter: finish the question, accept the field, send the review, decline
+	Open        // the own answer's field, with Text added to what stands in it
+	Write       // Text is what now stands in the field
+	Leave       // Esc
+	Turn        // N pages on
+	Skip        // leave the focused question out
+	Decline     // ask for the reason
+	Annotate    // the field of the focused question's note
+	Search      // the field that narrows the options
 )
 
 // Effect is what a step asks of the world beyond the sheet. At most one of its parts is set.
@@ -54,9 +56,9 @@ func (s Sheet) Reduce(a Action) (Sheet, Effect) {
 	s.warned, s.Notice = false, ""
 	switch a.Do {
 	case Move:
-		return s.light(s.LitRow() + a.N), Effect{}
+		return s.move(a.N), Effect{}
 	case Light:
-		if a.N >= 0 && a.N < s.rows() && (s.OnReview() || a.N < s.OwnRow()) {
+		if a.N >= 0 && a.N < s.rows() && (s.OnReview() || slices.Contains(s.Listed(), a.N)) {
 			s = s.light(a.N)
 		}
 		return s, Effect{}
@@ -74,6 +76,16 @@ func (s Sheet) Reduce(a Action) (Sheet, Effect) {
 		return s.turn(a.N), Effect{}
 	case Skip:
 		return s.skip()
+	case Annotate:
+		if s.Place == List {
+			s.Place = Note
+		}
+		return s, Effect{}
+	case Search:
+		if s.Place == List && len(s.Question().Options) > 0 {
+			s.Place = Filter
+		}
+		return s, Effect{}
 	case Decline:
 		if s.Place != Reason {
 			s.before, s.Place = s.Place, Reason
@@ -104,6 +116,9 @@ func (s Sheet) pick() (Sheet, Effect) {
 	if s.OnOwnRow() {
 		return s.open(""), Effect{}
 	}
+	if s.hidden() {
+		return s, Effect{}
+	}
 	row := s.LitRow()
 	multi := s.Question().MultiSelect
 	return s.edit(func(d *host.Draft) {
@@ -128,8 +143,14 @@ func (s Sheet) take(warned bool) (Sheet, Effect) {
 		return s.send(warned)
 	case s.Place == Own:
 		return s.accept()
+	case s.Place == Note, s.Place == Filter: // Enter only saves
+		s.Place = List
+		return s, Effect{}
 	case s.OnOwnRow():
 		return s.open(""), Effect{}
+	case !s.Question().MultiSelect && s.hidden():
+		s.Notice = "no row is listed: Esc shows all"
+		return s, Effect{}
 	case !s.Question().MultiSelect:
 		row := s.LitRow()
 		return s.finish(func(d *host.Draft) { d.Picked = []int{row} })
@@ -186,6 +207,14 @@ func (s Sheet) write(text string) Sheet {
 	switch {
 	case s.Place == Reason:
 		s.Reason = text
+	case s.Place == Filter:
+		s.Narrow = text
+		if listed := s.Listed(); len(listed) > 0 && !slices.Contains(listed, s.LitRow()) {
+			return s.light(listed[0])
+		}
+	case s.Place == Note:
+		s.Drafts = slices.Clone(s.Drafts)
+		s.Drafts[s.Focus].Note = text // beside the answer, which stays as finished as it is
 	case s.Place == Own && text != s.Draft().Text:
 		return s.edit(func(d *host.Draft) { d.Text = text })
 	}
@@ -201,8 +230,18 @@ func (s Sheet) leave() (Sheet, Effect) {
 	case Reason:
 		s.Place = s.before
 		return s, Effect{}
+	case Note:
+		s.Place = List
+		return s, Effect{}
+	case Filter:
+		s.Place, s.Narrow = List, ""
+		return s, Effect{}
 	case Review:
 		return s.visit(s.LitRow()), Effect{}
+	}
+	if s.Narrow != "" {
+		s.Narrow = ""
+		return s, Effect{}
 	}
 	return s, Effect{Fold: true}
 }

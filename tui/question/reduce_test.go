@@ -195,6 +195,34 @@ func TestTheListIsAsItWasAfterTheField(t *testing.T) {
 	}
 }
 
+func TestNoteGoesAlongAndEnterInItOnlySaves(t *testing.T) {
+	s, e := play(sheet(database), Action{Do: Annotate}, write("for now"), enter)
+	if e.Send != nil || s.Place != List {
+		t.Fatalf("Enter in the note gave %+v", e)
+	}
+	_, e = play(s, enter)
+	if len(e.Send) != 1 || e.Send[0].Note != "for now" || len(e.Send[0].Picked) != 1 {
+		t.Fatalf("sent %+v", e.Send)
+	}
+}
+
+func TestFilterListsAndAnswersOnlyWhatIsSeen(t *testing.T) {
+	s, _ := play(sheet(database), Action{Do: Search}, write("LITE"), enter)
+	if got := s.Listed(); len(got) != 1 || s.LitRow() != 1 {
+		t.Fatalf("listed %v, lit %d", got, s.LitRow())
+	}
+	if _, e := play(s, enter); len(e.Send) != 1 || e.Send[0].Picked[0] != 1 {
+		t.Errorf("sent %+v", e.Send)
+	}
+	s, e := play(sheet(database), Action{Do: Search}, write("nothing like it"), enter, enter, space)
+	if e.Send != nil || len(s.Draft().Picked) != 0 {
+		t.Errorf("a hidden row was taken: %+v", s.Draft())
+	}
+	if s, e = play(s, esc); e.Fold || len(s.Listed()) != 3 {
+		t.Errorf("Esc gave %+v with %d rows", e, len(s.Listed()))
+	}
+}
+
 func TestBlankOwnTextIsNoAnswer(t *testing.T) {
 	_, e := play(sheet(checks), Action{Do: Open}, write(" \n"), esc, space, enter)
 	if len(e.Send) != 1 || e.Send[0].Text != "" || len(e.Send[0].Picked) != 1 {
@@ -237,7 +265,7 @@ func TestAnySequenceKeepsTheRules(t *testing.T) {
 		s := New(qs, nil)
 		written := make([]string, len(qs))
 		for range rapid.IntRange(1, 60).Draw(t, "steps") {
-			a := Action{Do: Do(rapid.IntRange(0, int(Decline)).Draw(t, "do")), N: rapid.IntRange(-2, 4).Draw(t, "n")}
+			a := Action{Do: Do(rapid.IntRange(0, int(Search)).Draw(t, "do")), N: rapid.IntRange(-2, 4).Draw(t, "n")}
 			if a.Do == Write {
 				a.Text = rapid.SampledFrom([]string{"", "a", "two words", "\n"}).Draw(t, "text")
 				if s.Place == Own {

@@ -16,6 +16,8 @@ const (
 	Own                 // the field of its own answer
 	Review              // the page that lists every answer
 	Reason              // the reason of a decline
+	Note                // the field of a question's note
+	Filter              // the field that narrows the options
 )
 
 // Sheet is what the operator has made of one ask so far. It is a value: Reduce returns a new one and leaves the
@@ -28,6 +30,8 @@ type Sheet struct {
 	Reason    string // of a decline, while it is being typed
 	Notice    string // what the last step has to say
 	Lit       []int  // the lit row of each question and, last, of the review; the row after the options is the own answer
+
+	Narrow string // what the labels of the focused question have to contain to be listed
 
 	back   int   // the row that was lit when the own answer's field was opened
 	before Place // where Reason was opened
@@ -134,6 +138,9 @@ func (s Sheet) partial() []host.Answer {
 func (s Sheet) Unsent(sent []host.Answer) []string {
 	var out []string
 	for i, d := range s.Drafts {
+		if note := d.Note; strings.TrimSpace(note) != "" && !(i < len(sent) && sent[i].Note == note) {
+			out = append(out, note)
+		}
 		gone := i < len(sent) && !sent[i].Skipped && sent[i].Text == d.Text
 		if strings.TrimSpace(d.Text) != "" && !gone {
 			out = append(out, d.Text)
@@ -158,7 +165,7 @@ func (s Sheet) firstOpen(from int) int {
 
 // visit moves the focus. A question without options is its own answer's field.
 func (s Sheet) visit(page int) Sheet {
-	s.Focus, s.Place = page, List
+	s.Focus, s.Place, s.Narrow = page, List, ""
 	switch {
 	case s.OnReview():
 		s.Place = Review
@@ -183,6 +190,36 @@ func (s Sheet) light(row int) Sheet {
 	s.Lit = slices.Clone(s.Lit)
 	s.Lit[s.Focus] = max(0, min(row, s.rows()-1))
 	return s
+}
+
+// Listed returns the options of the focused question that are listed, by index.
+func (s Sheet) Listed() []int {
+	var out []int
+	want := strings.ToLower(s.Narrow)
+	for i, o := range s.Question().Options {
+		if strings.Contains(strings.ToLower(o.Label), want) {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// hidden reports whether the lit row is an option that is not listed.
+func (s Sheet) hidden() bool { return !s.OnOwnRow() && !slices.Contains(s.Listed(), s.LitRow()) }
+
+// move lights the row n listed rows away. The own answer's row comes after the options.
+func (s Sheet) move(n int) Sheet {
+	if s.OnReview() {
+		return s.light(s.LitRow() + n)
+	}
+	rows := append(s.Listed(), s.OwnRow())
+	at := 0
+	for i, row := range rows {
+		if row <= s.LitRow() {
+			at = i
+		}
+	}
+	return s.light(rows[max(0, min(at+n, len(rows)-1))])
 }
 
 // rows counts the rows of the focused page.

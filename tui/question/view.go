@@ -36,7 +36,7 @@ func (m *Model) fixedLines() int {
 
 // room is what question and options share.
 func (m *Model) room() int {
-	return max(2, m.height-m.fixedLines()-(m.areaHeight()-1)-(len(m.stateLines())-1))
+	return max(2, m.height-m.fixedLines()-(m.ownHeight()-1)-(len(m.stateLines())-1))
 }
 
 // questionHeight is a third of what is not fixed, from 2 to 8 lines, and never more than the question needs.
@@ -47,12 +47,19 @@ func (m *Model) questionHeight() int {
 
 func (m *Model) optionsHeight() int { return max(1, m.room()-m.questionHeight()) }
 
-// areaHeight is the height of the own answer's row, which grows while it is edited.
-func (m *Model) areaHeight() int {
-	if !m.Typing() {
-		return 1
+// ownHeight is the height of the own answer's row, which grows while it is edited, and of the note's below it.
+func (m *Model) ownHeight() int {
+	switch {
+	case m.Typing():
+		return m.area.Height()
+	case m.showsNote():
+		return 2
 	}
-	return m.area.Height()
+	return 1
+}
+
+func (m *Model) showsNote() bool {
+	return !m.sheet.OnReview() && m.sheet.Draft().Note != "" && !m.compact()
 }
 
 func (m *Model) areaMost() int {
@@ -187,6 +194,15 @@ func (m *Model) ownLines() []string {
 	if m.sheet.OnReview() {
 		return []string{""}
 	}
+	lines := []string{m.ownRow()}
+	if m.showsNote() {
+		note := strings.ReplaceAll(askbridge.SafeText(m.sheet.Draft().Note), "\n", " / ")
+		lines = append(lines, m.st.Dim.Render("   note:       ")+note)
+	}
+	return lines
+}
+
+func (m *Model) ownRow() string {
 	d := m.sheet.Draft()
 	mark, st := " ", m.st.Dim
 	if m.sheet.OnOwnRow() {
@@ -195,21 +211,19 @@ func (m *Model) ownLines() []string {
 	line := fmt.Sprintf(" %s own answer: ", mark)
 	switch {
 	case d.Text == "" && m.sheet.OnOwnRow():
-		line += "type it here"
+		return st.Render(line + "type it here")
 	case d.Text == "":
-		line += "-"
-	default:
-		state := "draft"
-		if m.sheet.Question().MultiSelect {
-			state = "ticked"
-		}
-		if d.Taken {
-			state = "taken"
-		}
-		text := strings.ReplaceAll(askbridge.SafeText(d.Text), "\n", " / ")
-		return []string{cells.Spread(st.Render(line)+text, m.st.Dim.Render(state+" "), m.width)}
+		return st.Render(line + "-")
 	}
-	return []string{st.Render(line)}
+	state := "draft"
+	if m.sheet.Question().MultiSelect {
+		state = "ticked"
+	}
+	if d.Taken {
+		state = "taken"
+	}
+	text := strings.ReplaceAll(askbridge.SafeText(d.Text), "\n", " / ")
+	return cells.Spread(st.Render(line)+text, m.st.Dim.Render(state+" "), m.width)
 }
 
 func (m *Model) fieldLabel() string {
@@ -218,6 +232,10 @@ func (m *Model) fieldLabel() string {
 		return " reason: "
 	case m.sheet.Place == Reason:
 		return " reason (may be empty): "
+	case m.sheet.Place == Note:
+		return " note: "
+	case m.sheet.Place == Filter:
+		return " filter: "
 	case m.compact():
 		return " own: "
 	}
@@ -264,6 +282,9 @@ func (m *Model) standing() string {
 	if n := len(m.sheet.Questions); n > 1 {
 		parts = append(parts, fmt.Sprintf("%d of %d answered", m.sheet.Taken(), n))
 	}
+	if n := len(m.sheet.Question().Options); m.sheet.Narrow != "" {
+		parts = append(parts, fmt.Sprintf("%d of %d rows contain “%s”, Esc shows all", len(m.sheet.Listed()), n, askbridge.Safe(m.sheet.Narrow)))
+	}
 	if m.info.Kind == host.KindQuestion && m.info.Asker.Dir != "" && len(parts) == 0 && !m.compact() {
 		parts = append(parts, "in "+m.info.Asker.Dir)
 	}
@@ -296,12 +317,14 @@ func (m *Model) Bindings() []key.Binding {
 		return []key.Binding{keys.As(k.Fold, "close"), k.Help}
 	case m.sheet.Place == Reason:
 		return []key.Binding{keys.As(k.Accept, "decline"), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField, inField}
+	case m.sheet.Place == Note, m.sheet.Place == Filter:
+		return []key.Binding{keys.As(k.Accept, "save"), keys.As(k.Leave, "back"), k.Editor, inField}
 	case m.sheet.Place == Own:
 		out = []key.Binding{k.Accept, keys.As(k.Leave, "back"), k.NewLine}
 		if several {
 			out = append(out, keys.As(k.Next, "question"))
 		}
-		return append(out, k.Decline, k.MoreInField, inField)
+		return append(out, k.Decline, k.Editor, k.MoreInField, inField)
 	case m.sheet.OnReview():
 		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "to the lit one"), keys.As(k.Next, "question"), k.Decline, k.More, k.Help}
 	case m.sheet.OnOwnRow():
@@ -328,10 +351,17 @@ func (m *Model) Bindings() []key.Binding {
 	} else {
 		out = append(out, k.Own, k.Fold, k.Decline)
 	}
+	if m.hasPreview() {
+		out = append(out, k.Preview)
+	}
 	if several {
 		out = append(out, k.Skip)
 	}
-	return append(out, k.More, k.Help)
+	out = append(out, k.Note)
+	if len(m.sheet.Question().Options) > 9 {
+		out = append(out, k.Filter)
+	}
+	return append(out, k.More, k.Editor, k.Help)
 }
 
 // AllBindings are all keys that work on this page.
