@@ -96,7 +96,7 @@ func TestScreens(t *testing.T) {
 		{name: "note", qs: one, keys: []string{"n", "only on linux", "Enter"}, see: "note:       only on linux"},
 		{name: "preview", qs: []host.OperatorQuestion{layouts}, keys: []string{"p"}, see: "preview 1-"},
 		{name: "filter", qs: []host.OperatorQuestion{thirty}, keys: []string{"/", "region 2", "Enter"}, see: "rows contain"},
-		{name: "thirty", qs: []host.OperatorQuestion{thirty}, keys: []string{"PgDn", "PgDn", "Down"}, see: "^ 3"},
+		{name: "thirty", qs: []host.OperatorQuestion{thirty}, keys: []string{"PgDn", "PgDn", "Down"}, see: "^ 2"},
 		{name: "long", qs: []host.OperatorQuestion{long}, keys: []string{"2", "PgDn"}, see: "lines "},
 		{name: "help", qs: three, keys: []string{"?"}, see: "Keys in this ask"},
 		{name: "quit-once", qs: one, keys: []string{"^C"}, see: "^C again quits"},
