@@ -67,7 +67,7 @@ func TestStoppedTurnEndsItsAskWithoutAnAnswer(t *testing.T) {
 	s.see("Drop the table?")
 	s.rest()
 	s.press("Esc")
-	s.see("folded")
+	s.see("folded", "asking")
 	s.press("Esc") // still about the ask
 	s.see("Esc Esc stops the turn")
 	s.rest()

@@ -185,17 +185,76 @@ func TestClosedTerminalEndsTheProgram(t *testing.T) {
 	checkNothingLeft(t, env)
 }
 
+// Without a terminal everything is lines; the end of the input answers nothing and lets the turn end.
 func TestWithoutATerminal(t *testing.T) {
-	cmd := exec.Command(program(t), "demo")
-	cmd.Env = claudecli.Env(t, "http://127.0.0.1:9")
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	cmd := exec.Command(program(t), "demo", "--ask-wait", "2s", "--cwd", t.TempDir())
+	cmd.Env = env
+	cmd.Stdin = strings.NewReader("start the service\n")
 	out, err := cmd.CombinedOutput()
-	var exit *exec.ExitError
-	if !errors.As(err, &exit) || exit.ExitCode() != 3 {
+	if err != nil || bytes.Contains(out, []byte("\x1b")) {
 		t.Errorf("ended with %v", err)
 	}
-	if lines := strings.Split(strings.TrimSpace(string(out)), "\n"); len(lines) != 1 || !strings.Contains(lines[0], "terminal") {
+	if !strings.Contains(string(out), "the input has ended") || !strings.Contains(string(out), "operator did not answer") {
 		t.Errorf("said %q", out)
 	}
+	for id, outcome := range checkTrace(t, env) {
+		if outcome != "no_operator" && outcome != "timed_out" {
+			t.Errorf("ask %s ended as %s", id, outcome)
+		}
+	}
+	checkNothingLeft(t, env)
+}
+
+// Line mode answers over a pipe too, as long as somebody reads before answering.
+func TestLineModeOverAPipe(t *testing.T) {
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	cmd := exec.Command(program(t), "demo", "--plain", "--cwd", t.TempDir())
+	cmd.Env = env
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out lockedBuffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	see := func(text string) {
+		t.Helper()
+		if !eventually(func() bool { return strings.Contains(out.String(), text) }) {
+			t.Errorf("never said %q: %s", text, out.String())
+		}
+	}
+	for _, step := range [][2]string{{"start it", "answer with a row"}, {"2", `chose "SQLite"`}, {"", "the turn has ended"}, {"/quit", ""}} {
+		quiet()
+		if _, err := io.WriteString(in, step[0]+"\n"); err != nil {
+			t.Fatal(err)
+		}
+		see(step[1])
+	}
+	if err := cmd.Wait(); err != nil {
+		t.Errorf("ended with %v: %s", err, out.String())
+	}
+	checkTrace(t, env)
+	checkNothingLeft(t, env)
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
 }
 
 // bubbletea would ask the terminal for its background, in every command, and wait for the answer: 5 s where none

@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"github.com/adrg/xdg"
@@ -20,6 +22,7 @@ import (
 	"example.com/kitsoki/host/agent/scripted"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui"
+	"example.com/kitsoki/tui/linemode"
 )
 
 // closeWithin bounds how long the program waits for its agent and asks to end.
@@ -33,6 +36,7 @@ type runFlags struct {
 	access   string
 	wait     time.Duration
 	log      string
+	plain    bool
 	scenario string
 	hint     string
 }
@@ -44,6 +48,7 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
 	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
 	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
+	flags.BoolVar(&f.plain, "plain", false, "lines of text instead of a screen (what happens anyway without a terminal)")
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
 	complete(cmd, "access", "read", "edit", "full")
 	return f
@@ -77,11 +82,6 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	out, isFile := cmd.OutOrStdout().(*os.File)
-	in, inFile := cmd.InOrStdin().(*os.File)
-	if !isFile || !inFile || !term.IsTerminal(out.Fd()) || !term.IsTerminal(in.Fd()) || os.Getenv("TERM") == "dumb" {
-		return lacking("this needs a terminal that can draw a screen, on standard input and output")
-	}
 	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
 	if err != nil {
 		return lacking("no place for the agent's socket: %w", err)
@@ -104,7 +104,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err != nil {
 		return lacking("no session could be opened: %w", err)
 	}
-	exit, err := tui.Run(cmd.Context(), s, f.hint, tui.Terminal{In: in, Out: out})
+	exit, err := f.show(cmd, s)
 	why := host.HostClosing
 	if exit.Lost {
 		why = host.NoOperator
@@ -119,8 +119,38 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return &exitError{code: exitAborted, err: fmt.Errorf("ended by %s", exit.Signal)}
 	case exit.Lost:
 		return &exitError{code: exitAborted, err: errors.New("the terminal is gone")}
+	case exit.failed:
+		return &exitError{code: exitFailed, err: errQuiet} // it was said
 	}
 	return farewell(cmd.OutOrStdout(), s)
+}
+
+// ending is how the terminal, with or without a screen, came to its end.
+type ending struct {
+	tui.Exit
+	failed bool // line mode alone: the last turn failed
+}
+
+// show runs the terminal that fits: a screen where one can be drawn and is wanted, else lines.
+func (f *runFlags) show(cmd *cobra.Command, s *session.Session) (ending, error) {
+	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
+	if !f.plain && isTerminal(in) && isTerminal(out) && os.Getenv("TERM") != "dumb" {
+		exit, err := tui.Run(cmd.Context(), s, f.hint, tui.Terminal{In: in, Out: out})
+		return ending{Exit: exit}, err
+	}
+	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	defer stop()
+	exit, err := linemode.Run(ctx, linemode.Options{Client: s, In: in, Out: out})
+	end := ending{failed: exit.Failed}
+	if ctx.Err() != nil {
+		end.Signal = syscall.SIGTERM
+	}
+	return end, err
+}
+
+func isTerminal(stream any) bool {
+	f, ok := stream.(*os.File)
+	return ok && term.IsTerminal(f.Fd())
 }
 
 // farewell says where the session is kept, once the screen is gone.
