@@ -3,7 +3,7 @@ package host
 import (
 	"encoding/json"
 	"fmt"
-	"sort"
+	"slices"
 	"strings"
 )
 
@@ -120,7 +120,8 @@ func encodeAnswer(q OperatorQuestion, a Answer) (value any, note string, ok bool
 		for _, p := range a.Picked {
 			list = append(list, q.Options[p].Label)
 		}
-		if a.Text != "" {
+		// Words that repeat a picked row say nothing more, and could not be read back.
+		if a.Text != "" && !slices.Contains(list, a.Text) {
 			list = append(list, a.Text)
 		}
 		return list, note, true
@@ -129,7 +130,10 @@ func encodeAnswer(q OperatorQuestion, a Answer) (value any, note string, ok bool
 		return a.Text, note, true
 	}
 	if a.Text != "" {
-		note = strings.Trim(a.Text+"\n"+note, "\n")
+		note = a.Text
+		if a.Note != "" {
+			note += "\n" + a.Note
+		}
 	}
 	return q.Options[a.Picked[0]].Label, note, true
 }
@@ -182,7 +186,7 @@ func ResolveAnswers(qs []OperatorQuestion, answers map[string]any) ([]Answer, er
 		}
 	}
 	if len(unknown) > 0 {
-		sort.Strings(unknown)
+		slices.Sort(unknown)
 		errs.add(-1, "no question reads %s", strings.Join(unknown, ", "))
 	}
 	if len(answers) == 0 {
@@ -235,6 +239,6 @@ func resolveAnswer(q OperatorQuestion, value any) (a Answer, problem string) {
 		}
 		a.Text = v
 	}
-	sort.Ints(a.Picked)
+	slices.Sort(a.Picked)
 	return a, ""
 }

@@ -116,6 +116,8 @@ var (
 	ErrStaleDraft = errors.New("the draft was changed elsewhere")
 	// ErrDuplicateID means that an open ask has this id already.
 	ErrDuplicateID = errors.New("an open ask has this id already")
+	// ErrUnaskable means that the questions could be shown, but no answer to them brought back.
+	ErrUnaskable = errors.New("the question cannot be asked like this")
 	// ErrTooManyAsks means that the process has as many open asks as it takes.
 	ErrTooManyAsks = errors.New("too many open asks")
 )

@@ -141,6 +141,11 @@ func operatorQuestions(in []askbridge.Question) []OperatorQuestion {
 
 // refusal words an unanswered ask for the agent: what happened, and that no answer must be made up from it.
 func refusal(qs []OperatorQuestion, err error) askbridge.Final {
+	for _, never := range []error{ErrUnaskable, ErrDuplicateID, ErrTooManyAsks} {
+		if errors.Is(err, never) {
+			return askbridge.Final{Outcome: "invalid", Error: "the operator was not asked: " + err.Error()}
+		}
+	}
 	var u *Unanswered
 	if !errors.As(err, &u) {
 		u = &Unanswered{Outcome: Cancelled, Reason: err.Error()}
@@ -152,9 +157,17 @@ func refusal(qs []OperatorQuestion, err error) askbridge.Final {
 	}
 	s.WriteString(")")
 	if words := partialWords(qs, u.Partial); words != "" {
-		s.WriteString(". Before declining, the operator had answered: " + words)
+		s.WriteString(". Before declining, the operator had answered: " + cut(words, max(0, MaxAnswerBytes-s.Len())))
 	}
 	return askbridge.Final{Outcome: string(u.Outcome), Error: s.String()}
+}
+
+// cut shortens a text to n bytes of whole characters, and says so.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	return strings.ToValidUTF8(text[:n], "") + "… (cut)"
 }
 
 func partialWords(qs []OperatorQuestion, partial []Answer) string {

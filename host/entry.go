@@ -1,6 +1,7 @@
 package host
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -9,11 +10,10 @@ import (
 )
 
 // Activity keeps the open asks of a session at least activeMargin away from their deadline, for up to
-// activeFactor times the wait they were opened with. activeStep keeps a held key from moving it each time.
+// activeFactor times the wait they were opened with.
 const (
 	activeMargin = 60 * time.Second
 	activeFactor = 3
-	activeStep   = time.Second
 )
 
 // ending is how an ask was settled, with the answers by index (of a decline: what had been answered).
@@ -59,6 +59,13 @@ func (e *entry) settle(end *ending) bool {
 	if !e.end.CompareAndSwap(nil, end) {
 		return false
 	}
+	e.finish(end)
+	return true
+}
+
+// finish does what follows from the end that was swapped in: it stops the timer, records the end, and lets go of
+// everybody who shows the ask or waits for it.
+func (e *entry) finish(end *ending) {
 	e.mu.Lock()
 	if e.stop != nil {
 		e.stop()
@@ -68,7 +75,6 @@ func (e *entry) settle(end *ending) bool {
 	e.board.record(e.endEvent(end))
 	e.board.forget(e, &end.Resolution)
 	close(e.done)
-	return true
 }
 
 func (e *entry) endEvent(end *ending) Event {
@@ -85,8 +91,15 @@ func (e *entry) endEvent(end *ending) Event {
 	}
 }
 
+// withdraw settles the ask without an answer, whatever it is told, and waits until its end is recorded, whoever
+// brought it about.
 func (e *entry) withdraw(u *Unanswered) {
-	e.settle(&ending{Resolution: Resolution{Outcome: u.Outcome, Reason: u.Reason}})
+	outcome := u.Outcome
+	if outcome == Answered || outcome == "" {
+		outcome = Cancelled
+	}
+	e.settle(&ending{Resolution: Resolution{Outcome: outcome, Reason: u.Reason}})
+	<-e.done
 }
 
 // over returns the resolution as an error once the ask is settled.
@@ -119,6 +132,11 @@ func (e *entry) decline(surface, reason string, partial []Answer) error {
 	if err := e.over(); err != nil {
 		return err
 	}
+	if len(reason) > MaxAnswerBytes {
+		errs := &FieldErrors{}
+		errs.add(-1, "the reason is %d bytes, %d can be sent; shorten it", len(reason), MaxAnswerBytes)
+		return errs
+	}
 	end := &ending{Resolution: Resolution{Outcome: Declined, Surface: surface, Reason: reason}, answers: keepValid(e.questions, partial)}
 	if !e.settle(end) {
 		return e.over()
@@ -145,20 +163,21 @@ func (e *entry) armLocked() {
 
 // expire runs on the timer. A timer that was overtaken by a later deadline does nothing.
 func (e *entry) expire() {
-	e.mu.Lock()
-	due := !e.board.opt.Clock.Now().Before(e.deadline)
+	end := &ending{Resolution: Resolution{Outcome: TimedOut, Reason: "no answer came in time"}}
+	e.mu.Lock() // so that an extension is either before this or told that it is too late
+	won := !e.board.opt.Clock.Now().Before(e.deadline) && e.end.CompareAndSwap(nil, end)
 	e.mu.Unlock()
-	if due {
-		e.settle(&ending{Resolution: Resolution{Outcome: TimedOut, Reason: "no answer came in time"}})
+	if won {
+		e.finish(end)
 	}
 }
 
 func (e *entry) extend(d time.Duration) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
 	if err := e.over(); err != nil {
 		return err
 	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
 	e.deadline = e.deadline.Add(d)
 	e.armLocked()
 	e.changedLocked()
@@ -173,7 +192,7 @@ func (e *entry) active(now time.Time) {
 	if limit := e.opened.Add(activeFactor * e.req.Wait); want.After(limit) {
 		want = limit
 	}
-	if want.Sub(e.deadline) < activeStep || e.end.Load() != nil {
+	if !want.After(e.deadline) || e.end.Load() != nil {
 		return
 	}
 	e.deadline = want
@@ -198,7 +217,10 @@ func safeQuestions(qs []OperatorQuestion) []OperatorQuestion {
 			})
 		}
 	}
-	return out
+	for i := range out {
+		out[i].Options = slices.Clip(out[i].Options) // what one surface appends stays its own
+	}
+	return slices.Clip(out)
 }
 
 func safeAsker(a Asker) Asker {

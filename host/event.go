@@ -49,6 +49,7 @@ type TracedAnswer struct {
 	Text    string   `json:"text,omitempty"`
 	Note    string   `json:"note,omitempty"`
 	Skipped bool     `json:"skipped,omitempty"`
+	None    bool     `json:"none,omitempty"` // explicitly none of the rows
 }
 
 // QuestionAnswered says that an answer was accepted. It is recorded before the answer leaves for the agent, so
@@ -109,7 +110,7 @@ func traceAnswers(qs []OperatorQuestion, as []Answer) []TracedAnswer {
 		if i >= len(qs) {
 			break
 		}
-		t := TracedAnswer{Indexes: append([]int{}, a.Picked...), Text: a.Text, Note: a.Note, Skipped: a.Skipped}
+		t := TracedAnswer{Indexes: append([]int{}, a.Picked...), Text: a.Text, Note: a.Note, Skipped: a.Skipped, None: a.None}
 		for _, p := range a.Picked {
 			if p >= 0 && p < len(qs[i].Options) {
 				t.Labels = append(t.Labels, qs[i].Options[p].Label)

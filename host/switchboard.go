@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/rand"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -170,8 +169,8 @@ func (s *Switchboard) Close(ctx context.Context) error {
 }
 
 func (s *Switchboard) openAsk(ctx context.Context, sessionID string, qs []OperatorQuestion) (*entry, error) {
-	if len(qs) == 0 {
-		return nil, errors.New("an ask needs at least one question")
+	if err := askable(qs); err != nil {
+		return nil, err
 	}
 	req := AskRequestFrom(ctx)
 	if req.ID == "" {
@@ -184,19 +183,52 @@ func (s *Switchboard) openAsk(ctx context.Context, sessionID string, qs []Operat
 		req.Wait = s.opt.Wait
 	}
 	e := newEntry(s, sessionID, qs, req)
+	asked := QuestionAsked{ // once admitted, the session's other asks can move its deadline
+		QuestionID: e.id, SessionID: sessionID, ToolUseID: req.ToolUseID, Kind: req.Kind, Asker: e.asker,
+		Questions: traceQuestions(e.questions), Deadline: e.deadline, Reopens: req.Reopens,
+	}
 	if err := s.admit(e); err != nil {
 		return nil, err
 	}
-	s.record(QuestionAsked{
-		QuestionID: e.id, SessionID: sessionID, ToolUseID: req.ToolUseID, Kind: req.Kind, Asker: e.asker,
-		Questions: traceQuestions(e.questions), Deadline: e.deadline, Reopens: req.Reopens,
-	})
+	s.record(asked)
 	close(e.asked)
 	if req.Opened != nil {
 		req.Opened(&handle{entry: e})
 	}
 	s.show(e)
 	return e, nil
+}
+
+// askable reports whether an answer to the questions could go home: by the text of its question and the label of
+// its row, within what can be sent.
+func askable(qs []OperatorQuestion) error {
+	if len(qs) == 0 {
+		return fmt.Errorf("%w: it has no question", ErrUnaskable)
+	}
+	texts, longest := map[string]bool{}, make([]Answer, len(qs))
+	for i, q := range qs {
+		if texts[q.Question] {
+			return fmt.Errorf("%w: two questions read %q", ErrUnaskable, q.Question)
+		}
+		texts[q.Question] = true
+		labels, row := map[string]bool{}, 0
+		for n, o := range q.Options {
+			if labels[o.Label] {
+				return fmt.Errorf("%w: two options of %q read %q", ErrUnaskable, q.Question, o.Label)
+			}
+			labels[o.Label] = true
+			if len(o.Label) > len(q.Options[row].Label) {
+				row = n
+			}
+		}
+		if longest[i] = (Answer{Picked: []int{row}}); len(q.Options) == 0 {
+			longest[i] = Answer{Text: "x"}
+		}
+	}
+	if _, _, err := EncodeAnswers(qs, longest); err != nil {
+		return fmt.Errorf("%w: questions and labels alone are longer than an answer can be; shorten them", ErrUnaskable)
+	}
+	return nil
 }
 
 // admit reserves the ask's place, so that limits and ids hold whatever arrives at once; it is not shown yet.
