@@ -138,8 +138,8 @@ func (s Sheet) partial() []host.Answer {
 func (s Sheet) Unsent(sent []host.Answer) []string {
 	var out []string
 	for i, d := range s.Drafts {
-		if note := d.Note; strings.TrimSpace(note) != "" && !(i < len(sent) && sent[i].Note == note) {
-			out = append(out, note)
+		if noted := i < len(sent) && sent[i].Note == d.Note; strings.TrimSpace(d.Note) != "" && !noted {
+			out = append(out, d.Note)
 		}
 		gone := i < len(sent) && !sent[i].Skipped && sent[i].Text == d.Text
 		if strings.TrimSpace(d.Text) != "" && !gone {
