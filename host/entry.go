@@ -1,6 +1,7 @@
 package host
 
 import (
+	"errors"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -102,6 +103,16 @@ func (e *entry) withdraw(u *Unanswered) {
 	<-e.done
 }
 
+// late is over for an answer of a surface; one that came after the deadline is noted.
+func (e *entry) late(surface string) error {
+	err := e.over()
+	if errors.Is(err, ErrTooLate) {
+		<-e.done // after the end that it came after
+		e.board.record(QuestionTooLate{QuestionID: e.id, SessionID: e.session, Surface: surface})
+	}
+	return err
+}
+
 // over returns the resolution as an error once the ask is settled.
 func (e *entry) over() error {
 	if end := e.end.Load(); end != nil {
@@ -111,7 +122,7 @@ func (e *entry) over() error {
 }
 
 func (e *entry) answer(surface string, as []Answer) error {
-	if err := e.over(); err != nil {
+	if err := e.late(surface); err != nil {
 		return err
 	}
 	if _, _, err := EncodeAnswers(e.questions, as); err != nil {
@@ -123,13 +134,13 @@ func (e *entry) answer(surface string, as []Answer) error {
 		end.Outcome, end.Reason, end.answers = Declined, "every question was skipped", nil
 	}
 	if !e.settle(end) {
-		return e.over()
+		return e.late(surface)
 	}
 	return nil
 }
 
 func (e *entry) decline(surface, reason string, partial []Answer) error {
-	if err := e.over(); err != nil {
+	if err := e.late(surface); err != nil {
 		return err
 	}
 	if len(reason) > MaxAnswerBytes {
@@ -139,7 +150,7 @@ func (e *entry) decline(surface, reason string, partial []Answer) error {
 	}
 	end := &ending{Resolution: Resolution{Outcome: Declined, Surface: surface, Reason: reason}, answers: keepValid(e.questions, partial)}
 	if !e.settle(end) {
-		return e.over()
+		return e.late(surface)
 	}
 	return nil
 }

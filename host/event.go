@@ -83,15 +83,25 @@ type QuestionDelivered struct {
 	Delivered  bool   `json:"delivered"`
 }
 
+// QuestionTooLate says that an answer or a decline came after the deadline. It ended nothing; what was typed stays
+// with whoever typed it.
+type QuestionTooLate struct {
+	QuestionID string `json:"question_id"`
+	SessionID  string `json:"session_id"`
+	Surface    string `json:"surface,omitempty"`
+}
+
 func (QuestionAsked) Name() string      { return "operator.question.asked" }
 func (QuestionAnswered) Name() string   { return "operator.question.answered" }
 func (QuestionUnanswered) Name() string { return "operator.question.unanswered" }
 func (QuestionDelivered) Name() string  { return "operator.question.delivered" }
+func (QuestionTooLate) Name() string    { return "operator.question.too_late" }
 
 func (e QuestionAsked) Session() string      { return e.SessionID }
 func (e QuestionAnswered) Session() string   { return e.SessionID }
 func (e QuestionUnanswered) Session() string { return e.SessionID }
 func (e QuestionDelivered) Session() string  { return e.SessionID }
+func (e QuestionTooLate) Session() string    { return e.SessionID }
 
 func traceQuestions(qs []OperatorQuestion) []TracedQuestion {
 	out := make([]TracedQuestion, len(qs))

@@ -52,6 +52,10 @@ func (l *ledger) Record(_ context.Context, e host.Event) error {
 		} else {
 			last.delivered = append(last.delivered, e.Delivered)
 		}
+	case host.QuestionTooLate:
+		if last := l.lastLocked(e.QuestionID); last == nil || len(last.ends) == 0 {
+			l.problemLocked("%s was too late for before its end", e.QuestionID)
+		}
 	default:
 		l.problemLocked("an event of type %T", e)
 	}

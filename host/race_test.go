@@ -79,7 +79,9 @@ func (d *duel) AfterFunc(after time.Duration, f func()) func() bool {
 func (d *duel) Record(_ context.Context, e host.Event) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.events = append(d.events, e)
+	if _, late := e.(host.QuestionTooLate); !late {
+		d.events = append(d.events, e)
+	}
 	return nil
 }
 

@@ -256,6 +256,9 @@ func TestDeadlineEndsTheAskAndLateAnswersAreTold(t *testing.T) {
 	if err := a.Answer(context.Background(), []host.Answer{{Picked: []int{0}}}); !errors.Is(err, host.ErrTooLate) {
 		t.Errorf("a late answer got %v", err)
 	}
+	if names := d.rec.Names(); names[len(names)-1] != "operator.question.too_late" {
+		t.Errorf("T4: the late answer is not in the trace: %v", names)
+	}
 }
 
 func TestActivityKeepsTheDeadlineAwayUpToThreeWaits(t *testing.T) {
