@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/exec"
-	"strings"
 	"sync"
 
 	"example.com/kitsoki/askbridge"
@@ -18,6 +16,8 @@ type Dispatcher struct {
 	Self    []string // how to start kitsoki itself, for the agent's grandchild
 	Runtime string   // the directory that dispatches get theirs in, see askbridge.RuntimeDir
 	Env     []string // the environment that agents inherit
+
+	first sync.Once // before the first dispatch
 }
 
 // Observer hears what happens during a dispatch. Its functions are called one at a time, in the order of the
@@ -28,6 +28,9 @@ type Observer struct {
 	Asker   func(host.Asker)                   // an ask was opened by this asker
 	Notice  func(sentence string)              // something the operator should know
 	Refused func(askbridge.Refusal)
+
+	Started    func(argv []string)                             // the agent is about to be started, by its path and arguments
+	Normalised func(questionID string, notes []askbridge.Note) // an ask was mended; called while it is not open yet
 }
 
 // Run dispatches an agent and returns when it and everything it was given have ended. The operator's prompter
@@ -36,16 +39,20 @@ type Observer struct {
 // there is no such program.
 func (d *Dispatcher) Run(ctx context.Context, cmd Command, req Request, obs Observer) (Result, error) {
 	run := &run{
-		cmd: cmd, req: req, obs: obs,
+		cmd: cmd, req: req, obs: obs, owner: newOwner(d.Runtime, d.Env),
 		askers: newAskers(host.Asker{Agent: cmd.Name, Dir: req.Dir}),
 	}
 	prompter, asks := host.OperatorPrompterFrom(ctx)
 	run.asks = asks
 
-	path, err := exec.LookPath(cmd.Path)
+	path, err := cmd.lookUp()
 	if err != nil {
-		return Result{}, failf(errors.Join(ErrNotFound, err), "the agent %q was not found: there is no program %s", cmd.Name, cmd.Path)
+		return Result{}, err
 	}
+	d.first.Do(func() {
+		_ = adoptOrphans() // fails on kernels before 3.4; the process group is ended there too
+		SweepKilled(d.Runtime, d.Env)
+	})
 	var servers []server
 	var configPath string
 	if asks {
@@ -64,6 +71,9 @@ func (d *Dispatcher) Run(ctx context.Context, cmd Command, req Request, obs Obse
 	if err != nil {
 		return Result{}, failf(err, "%v", err)
 	}
+	if obs.Started != nil {
+		obs.Started(append([]string{path}, args...))
+	}
 	return run.start(ctx, path, args, environ(d.Env, cmd))
 }
 
@@ -78,6 +88,7 @@ func (d *Dispatcher) listen(run *run, p host.OperatorPrompter) (*askbridge.Dir, 
 		Asker:       run.askers.of,
 		Opened:      run.opened,
 		ToolsListed: func(askbridge.ToolsListed) { run.toolsListed() },
+		Normalised:  run.obs.Normalised,
 		Refused:     run.obs.Refused,
 	})
 	listener, err := askbridge.Listen(dir, bridge, askbridge.ListenOptions{})
@@ -102,13 +113,15 @@ type run struct {
 	req    Request
 	obs    Observer
 	askers *askers
+	owner  *owner
 	asks   bool // the agent was given the ask tool
 
 	mu     sync.Mutex // guards all below
 	listed bool       // the grandchild was asked for its tools
 	init   Init
 	ended  *Ended
-	broken error // why the dispatch has to end early
+	odd    string // the last line that is no event, which can be an agent's last words
+	broken error  // why the dispatch has to end early
 }
 
 var errBroken = errors.New("the dispatch cannot go on")
@@ -128,14 +141,17 @@ func (r *run) start(ctx context.Context, path string, args, env []string) (Resul
 		}
 	}}
 	var stderr tail
-	state, err := runProcess(ctx, process{
-		path: path, args: args, dir: r.req.Dir, env: env, stdin: r.req.Prompt, stdout: lines, stderr: &stderr,
+	end, err := runProcess(ctx, process{
+		path: path, args: args, dir: r.req.Dir, env: env, stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
 	})
 	if err != nil {
-		return Result{}, failf(err, "the agent %q could not be started: %v", r.cmd.Name, err)
+		return Result{}, startFailure(r.cmd, r.req.Dir, err)
 	}
 	lines.flush()
-	return r.verdict(ctx, state, stderr.lastLine())
+	if n := len(end.left); n > 0 && r.obs.Notice != nil {
+		r.obs.Notice(fmt.Sprintf("the agent left %d processes that could not be ended; their ids: %s", n, joinInts(end.left)))
+	}
+	return r.verdict(ctx, end.state, stderr.lastLine())
 }
 
 // take notes what one event means for the dispatch and passes it on. An error ends the dispatch.
@@ -145,13 +161,13 @@ func (r *run) take(e StreamEvent) error {
 	switch ev := e.(type) {
 	case Init:
 		r.init = ev
-		if status := ev.Servers[operatorServer]; r.asks && status == "failed" {
-			err = failf(errBroken, "the agent could not start kitsoki's MCP server, so it cannot ask; the turn was stopped")
-		}
+		err = r.judgeServer(ev.Servers[operatorServer])
 	case ToolUse:
 		r.askers.saw(ev)
 	case Ended:
 		r.ended = &ev
+	case Garbled:
+		r.odd = ev.Line
 	}
 	if r.asks && !r.listed && modelEvent(e) {
 		err = failf(errBroken, "the agent called its model before it knew of the ask tool, so it cannot ask; the turn was stopped")
@@ -177,51 +193,4 @@ func (r *run) opened(toolUseID string, a host.OpenedAsk) {
 	if r.obs.Asker != nil {
 		r.obs.Asker(a.Info().Asker)
 	}
-}
-
-// verdict judges a run that has ended, by its result event and never by the exit code alone: an API error can
-// come with exit code 1 and the subtype "success", an interrupted run with exit code 0.
-func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords string) (Result, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	res := Result{Conversation: r.init.Conversation, Model: r.init.Model}
-	if r.ended != nil {
-		model := res.Model
-		res = r.ended.Result
-		res.Model = model
-	}
-	switch cause := context.Cause(ctx); {
-	case r.broken != nil:
-		return res, r.broken
-	case cause != nil && (r.ended == nil || r.ended.IsError):
-		return res, failf(cause, "the turn was stopped")
-	case r.ended == nil:
-		how := "the agent ended without a result (" + describe(state) + ")"
-		if lastWords != "" {
-			how += ": " + lastWords
-		}
-		return res, failf(nil, "%s", how)
-	case r.ended.IsError:
-		return res, failf(nil, "the agent failed: %s", failureText(r.ended))
-	}
-	return res, nil
-}
-
-func describe(state *os.ProcessState) string {
-	if code := state.ExitCode(); code >= 0 {
-		return fmt.Sprintf("exit code %d", code)
-	}
-	return state.String()
-}
-
-func failureText(e *Ended) string {
-	switch {
-	case len(e.Errors) > 0:
-		return strings.Join(e.Errors, "; ")
-	case e.Text != "":
-		return e.Text
-	case e.Terminal != "":
-		return e.Terminal
-	}
-	return e.Subtype
 }

@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// graceStop is how long a stopped agent has to end by itself; graceOutput how long its pipes may stay open after
-// it ended, because a grandchild can hold them.
+// A stopped dispatch is over graceStop + sweepFor after its context ended at the latest. Each step ends as soon as
+// there is nothing left for it, so that a few milliseconds are usual.
 const (
-	graceStop   = 2 * time.Second
-	graceOutput = 2 * time.Second
+	graceStop = 2 * time.Second // from SIGTERM to SIGKILL; also for a prompt that a leaver keeps from ending
+	sweepFor  = 2 * time.Second // to end what left the agent's process group
 )
 
 // process is one run of a program: started, fed, stopped and awaited by runProcess alone.
@@ -26,40 +26,51 @@ type process struct {
 	dir    string
 	env    []string
 	stdin  string
+	owner  *owner
 	stdout io.Writer
 	stderr io.Writer
 }
 
-// runProcess runs the program in a process group of its own until it ends. When ctx ends the group is sent
-// SIGTERM, and SIGKILL after a grace; what is left of the group afterwards is killed in any case. The state is
-// nil when the program could not be started.
-func runProcess(ctx context.Context, p process) (*os.ProcessState, error) {
+// ending is how a process ended. Left are the processes of its dispatch that could not be ended, by their ids.
+type ending struct {
+	state *os.ProcessState
+	left  []int
+}
+
+// runProcess runs the program in a process group of its own until it ends, and then ends all that it started.
+// When ctx ends the group is sent SIGTERM, and SIGKILL after a grace. An error means that there was no process.
+func runProcess(ctx context.Context, p process) (ending, error) {
 	// The parent-death signal follows the thread that started the child, not the process, so the thread is
 	// held until the child has ended.
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 
+	own := p.owner
 	cmd := exec.CommandContext(ctx, p.path, p.args...)
-	cmd.Dir, cmd.Env = p.dir, p.env
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(p.stdin), p.stdout, p.stderr
+	cmd.Dir, cmd.Env = p.dir, own.environ(p.env)
+	cmd.Stdin = strings.NewReader(p.stdin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
-	cmd.WaitDelay = graceStop + graceOutput
-	kill := time.AfterFunc(time.Hour, func() { _ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) })
-	kill.Stop()
-	defer kill.Stop()
+	cmd.WaitDelay = graceStop // then the agent is killed
 	cmd.Cancel = func() error {
-		kill.Reset(graceStop)
-		return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		own.below(os.Getpid(), processes()) // while it can be seen who is whose
+		err := syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM)
+		// A process that was stopped gets its SIGTERM only when it goes on.
+		return errors.Join(err, syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT))
 	}
+	out, err := newPipes(p.stdout, p.stderr)
+	if err != nil {
+		return ending{}, err
+	}
+	cmd.Stdout, cmd.Stderr = out[0].in, out[1].in
 	if err := cmd.Start(); err != nil {
-		return nil, err
+		out.close()
+		return ending{}, err
 	}
-	err := cmd.Wait()
-	kill.Stop()
-	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL)
-	var exit *exec.ExitError
-	if errors.As(err, &exit) || errors.Is(err, exec.ErrWaitDelay) || ctx.Err() != nil {
-		err = nil // the state says it
-	}
-	return cmd.ProcessState, err
+	out.started()
+	_ = cmd.Wait()                                      // the state says what it would
+	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the agent is gone; what is left of its group is nobody's
+	own.group = cmd.Process.Pid
+	left := own.sweep(sweepFor)
+	out.close()
+	return ending{state: cmd.ProcessState, left: left}, nil
 }
