@@ -69,7 +69,7 @@ fuzz: ## each fuzz target for FUZZTIME (60s)
 	@list=$$(mktemp); trap 'rm -f "$$list"' EXIT; \
 	$(GO) test -list '^Fuzz' ./... | $(AWK) '/^Fuzz/ {t[++n] = $$1} /^ok/ {for (i = 1; i <= n; i++) print $$2, t[i]; n = 0}' >"$$list"; \
 	[ -s "$$list" ] || echo "no fuzz targets"; \
-	while read -r pkg target; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) "$$pkg" </dev/null; done <"$$list"
+	while read -r pkg target; do $(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) -fuzzminimizetime 10x "$$pkg" </dev/null; done <"$$list"
 
 tape: ## checks that demo.tape is there and valid
 	@[ -s demo.tape ] || { echo "demo.tape is missing"; exit 1; } # vhs counts a missing file as valid

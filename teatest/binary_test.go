@@ -1,6 +1,7 @@
 package teatest
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"os/exec"
@@ -8,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"example.com/kitsoki/host/trace"
 )
 
 // program builds kitsoki, with the race detector, once for the whole package: TestMain gives it its place.
@@ -62,18 +65,25 @@ type record struct {
 	Data  map[string]any
 }
 
-// traceOf reads the trace of the only session of an environment.
-func traceOf(t *testing.T, env []string) []record {
+// traceFile returns the trace of the only session of an environment.
+func traceFile(t *testing.T, env []string) string {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(lookup(env, "XDG_STATE_HOME"), "kitsoki", "sessions", "*", "trace.jsonl"))
 	if err != nil || len(files) != 1 {
 		t.Fatalf("traces: %v, %v", files, err)
 	}
-	raw, err := os.ReadFile(files[0])
+	return files[0]
+}
+
+// traceOf reads the trace of the only session of an environment.
+func traceOf(t *testing.T, env []string) []record {
+	t.Helper()
+	path := traceFile(t, env)
+	raw, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if info, err := os.Stat(files[0]); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("the trace is readable by others: %v, %v", info.Mode(), err)
 	}
 	lines := strings.Split(strings.TrimSpace(string(raw)), "\n")
@@ -88,38 +98,25 @@ func traceOf(t *testing.T, env []string) []record {
 	return out
 }
 
-// checkTrace checks what holds for every trace of a session that was closed: dense numbers, an end for each
-// start, and one outcome for each ask. It returns the outcomes by question id.
+// checkTrace checks that a trace holds together (see trace.Check), and that its session was closed. It returns the
+// outcomes of the asks by id.
 func checkTrace(t *testing.T, env []string) map[string]string {
 	t.Helper()
-	outcomes, asked, started := map[string]string{}, map[string]bool{}, map[string]int{}
-	for i, r := range traceOf(t, env) {
-		if r.Seq != uint64(i+1) {
-			t.Errorf("record %d has number %d", i+1, r.Seq)
-		}
-		id, _ := r.Data["question_id"].(string)
-		switch r.Event {
-		case "operator.question.asked":
-			asked[id] = true
-		case "operator.question.answered", "operator.question.unanswered":
-			if !asked[id] || outcomes[id] != "" {
-				t.Errorf("ask %s ends as %v after %q", id, r.Data["outcome"], outcomes[id])
-			}
+	raw, err := os.ReadFile(traceFile(t, env))
+	if err != nil {
+		t.Fatal(err)
+	}
+	report := trace.Check(bytes.NewReader(raw), false)
+	for _, v := range report.Violations {
+		t.Errorf("the trace does not hold together: %v", v)
+	}
+	if report.State != trace.Closed {
+		t.Errorf("the trace is %s, its session was to be closed", report.State)
+	}
+	outcomes := map[string]string{}
+	for _, r := range traceOf(t, env) {
+		if id, _ := r.Data["question_id"].(string); r.Event == "operator.question.answered" || r.Event == "operator.question.unanswered" {
 			outcomes[id], _ = r.Data["outcome"].(string)
-		case "session.opened", "turn.started", "agent.started":
-			started[strings.Split(r.Event, ".")[0]]++
-		case "session.closed", "turn.ended", "agent.ended":
-			started[strings.Split(r.Event, ".")[0]]--
-		}
-	}
-	for id := range asked {
-		if outcomes[id] == "" {
-			t.Errorf("ask %s has no end", id)
-		}
-	}
-	for what, n := range started {
-		if n != 0 {
-			t.Errorf("%d of %s have no end", n, what)
 		}
 	}
 	return outcomes

@@ -93,11 +93,9 @@ func (m *Model) waiting() *openAsk {
 	return nil
 }
 
-// next goes on after an ask: to the next one that waits and was not folded, else back to the composer, where the
-// Enter that sent must not send once more.
+// next goes on after an ask: to the next one that waits and was not folded, else back to the composer.
 func (m *Model) next() {
 	m.mode, m.front = ModeCompose, nil
-	m.guard.Hold(m.now())
 	if a := m.waiting(); a != nil && !a.folded {
 		m.show(a)
 	}
@@ -186,6 +184,7 @@ func (m *Model) settled(msg settledMsg) {
 	switch {
 	case msg.err == nil:
 		m.keep(a.form.Sheet().Unsent(a.sent))
+		m.guard.Hold(m.now()) // the Enter that sent must not send once more, wherever the keyboard is now
 		m.remove(a)
 		if m.front == a {
 			m.next()

@@ -71,7 +71,7 @@ job on a machine without any agent or account: kitsoki demo`,
 	flags := addRunFlags(root)
 	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
-	root.AddCommand(newRun(), newDemo(), newOperatorAsk(), newScripted())
+	root.AddCommand(newRun(), newDemo(), newTrace(), newOperatorAsk(), newScripted())
 	return root
 }
 

@@ -12,7 +12,6 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/adrg/xdg"
 	"github.com/charmbracelet/x/term"
 	"github.com/spf13/cobra"
 
@@ -96,7 +95,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	defer closeLog()
 	manager := session.NewManager(session.ManagerOptions{
 		Runner: &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()},
-		State:  filepath.Join(xdg.StateHome, "kitsoki", "sessions"),
+		State:  sessionsDir(),
 		Wait:   f.wait,
 		Log:    logger,
 	})

@@ -27,11 +27,15 @@ type ManagerOptions struct {
 	Wait   time.Duration // how long an ask waits; 0: host.DefaultWait
 	Clock  host.Clock    // nil: the machine's
 	Log    *slog.Logger  // a second sink of every event; nil: none
+
+	Environ []string   // whose secrets are kept out of traces, transcripts and the log; nil: this process's
+	Text    trace.Text // what becomes of texts there; empty: trace.TextFull
 }
 
 // Manager owns the sessions of a process and the switchboard that their asks go through.
 type Manager struct {
 	opt   ManagerOptions
+	trace trace.Options
 	board *host.Switchboard
 
 	mu       sync.Mutex
@@ -46,7 +50,13 @@ func NewManager(opt ManagerOptions) *Manager {
 	if opt.Log == nil {
 		opt.Log = slog.New(slog.DiscardHandler)
 	}
-	m := &Manager{opt: opt, sessions: map[string]*Session{}}
+	if opt.Environ == nil {
+		opt.Environ = os.Environ()
+	}
+	m := &Manager{
+		opt: opt, sessions: map[string]*Session{},
+		trace: trace.Options{Now: opt.Clock.Now, Redact: trace.NewRedactor(opt.Environ), Text: opt.Text},
+	}
 	m.board = host.NewSwitchboard(host.SwitchboardOptions{
 		Recorder: m, Clock: opt.Clock, Wait: opt.Wait,
 	})
@@ -61,19 +71,11 @@ type Options struct {
 	Access  agent.Access
 }
 
-// New opens a session with a trace of its own.
+// New opens a session with a trace and a transcript of its own. Where they cannot be written the session says
+// so, and works all the same.
 func (m *Manager) New(opt Options) (*Session, error) {
-	now := m.opt.Clock.Now()
-	id := now.UTC().Format("20060102-150405-") + host.NewID()[:6]
-	dir := filepath.Join(m.opt.State, id)
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("the session's directory could not be made: %w", err)
-	}
-	file, err := trace.Create(filepath.Join(dir, "trace.jsonl"), m.opt.Clock.Now)
-	if err != nil {
-		return nil, err
-	}
-	s := newSession(m, id, opt, file)
+	id := m.opt.Clock.Now().UTC().Format("20060102-150405-") + host.NewID()[:6]
+	s := newSession(m, id, opt, filepath.Join(m.opt.State, id))
 	m.mu.Lock()
 	m.sessions[id] = s
 	m.mu.Unlock()

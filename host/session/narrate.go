@@ -13,8 +13,28 @@ import (
 
 // narrator turns the stream of one dispatch into the session's events.
 type narrator struct {
-	s    *Session
-	turn int
+	s     *Session
+	turn  int
+	req   agent.Request
+	began bool // the agent was started
+}
+
+// agentStarted is called on the turn's own goroutine.
+func (n *narrator) agentStarted(argv []string) {
+	n.began = true
+	n.s.record(trace.AgentStarted{
+		SessionID: n.s.id, Turn: n.turn, Agent: n.s.opt.Command.Name, Verb: string(n.req.Verb), Conversation: n.req.Conversation,
+		Argv: trace.Argv(argv[0], argv[1:]),
+	})
+}
+
+// normalised tells what had to be mended in an ask.
+func (n *narrator) normalised(id string, notes []askbridge.Note) {
+	e := trace.AskNormalised{SessionID: n.s.id, Turn: n.turn, QuestionID: id}
+	for _, note := range notes {
+		e.Notes = append(e.Notes, trace.Note{Where: askbridge.Safe(note.Path), Text: askbridge.Safe(note.Text)})
+	}
+	n.s.record(e)
 }
 
 func (n *narrator) event(e agent.StreamEvent, path []string) {
@@ -37,6 +57,17 @@ func (n *narrator) event(e agent.StreamEvent, path []string) {
 	case agent.Garbled:
 		n.emit(nil, Event{Kind: Notice, Text: "the agent printed a line that is no event: " + short(ev.Line)})
 	}
+}
+
+// notice passes on what the dispatch has to say.
+func (n *narrator) notice(sentence string) {
+	n.emit(nil, Event{Kind: Notice, Failed: true, Text: askbridge.Safe(sentence)})
+}
+
+// refused tells of a connection that the ask socket turned away.
+func (n *narrator) refused(r askbridge.Refusal) {
+	n.s.record(trace.AskRefused{SessionID: n.s.id, Turn: n.turn, Reason: askbridge.Safe(r.Reason), PID: r.PID, UID: r.UID})
+	n.emit(nil, Event{Kind: Notice, Failed: true, Text: askbridge.Safe("the ask socket turned a connection away: " + r.Reason)})
 }
 
 func (n *narrator) emit(path []string, e Event) {

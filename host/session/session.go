@@ -2,8 +2,10 @@ package session
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
+	"log/slog"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -19,9 +21,12 @@ type Session struct {
 	m       *Manager
 	id      string
 	opt     Options
-	trace   *trace.File
 	feed    *feed
 	started time.Time
+
+	trace      *trace.File
+	transcript *trace.Transcript
+	incomplete sync.Once // says once that the trace is
 
 	mu           sync.Mutex // guards all below
 	closing      bool
@@ -46,11 +51,15 @@ type turn struct {
 	done   chan struct{}
 }
 
-func newSession(m *Manager, id string, opt Options, file *trace.File) *Session {
-	return &Session{
-		m: m, id: id, opt: opt, trace: file, feed: newFeed(), started: m.opt.Clock.Now(),
-		asks: map[string]host.QuestionAsked{},
+func newSession(m *Manager, id string, opt Options, dir string) *Session {
+	s := &Session{
+		m: m, id: id, opt: opt, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{},
+		trace: trace.NewFile(filepath.Join(dir, trace.FileName), m.trace),
 	}
+	s.transcript = trace.NewTranscript(filepath.Join(dir, trace.TranscriptName), m.trace, func(err error) {
+		s.sayIncomplete("the transcript", err)
+	})
+	return s
 }
 
 // ID returns the session's id.
@@ -195,7 +204,7 @@ func (s *Session) Close(ctx context.Context, why host.Outcome) error {
 	}
 	s.record(trace.SessionClosed{SessionID: s.id, Reason: string(why)})
 	s.feed.close()
-	return s.trace.Close()
+	return errors.Join(s.transcript.Close(), s.trace.Close())
 }
 
 func closeReason(why host.Outcome) string {
@@ -212,20 +221,40 @@ func checkPrompt(prompt string) error {
 	return nil
 }
 
-// record writes an event of our own into the trace. What cannot be recorded is said on the screen.
-func (s *Session) record(e host.Event) {
-	if err := s.keep(context.Background(), e); err != nil {
-		s.emit(Event{Kind: Notice, Failed: true, Text: askbridge.Safe("the trace is incomplete: " + err.Error())})
+// record writes an event of our own into the trace. An error was said on the screen.
+func (s *Session) record(e host.Event) { _ = s.keep(context.Background(), e) }
+
+// keep writes an event into the trace and, under the same name, into the log; the events of asks go into the
+// transcript too. What cannot be kept is said on the screen, once, and the session goes on.
+func (s *Session) keep(ctx context.Context, e host.Event) error {
+	s.log(ctx, e)
+	err := s.trace.Record(ctx, e)
+	if strings.HasPrefix(e.Name(), "operator.question.") {
+		err = errors.Join(err, s.transcript.Event(e))
 	}
+	if err != nil {
+		s.sayIncomplete("the trace", err)
+	}
+	return err
 }
 
-// keep writes an event into the trace and, under the same name, into the log.
-func (s *Session) keep(ctx context.Context, e host.Event) error {
-	data, err := json.Marshal(e)
-	if err == nil {
-		s.m.opt.Log.InfoContext(ctx, e.Name(), "session", s.id, "data", askbridge.Safe(string(data)))
+func (s *Session) log(ctx context.Context, e host.Event) {
+	if !s.m.opt.Log.Enabled(ctx, slog.LevelInfo) {
+		return
 	}
-	return s.trace.Record(ctx, e)
+	data, err := s.m.trace.Data(e)
+	if err != nil {
+		return // which Record says too
+	}
+	s.m.opt.Log.InfoContext(ctx, e.Name(), "session", s.id, "data", askbridge.Safe(string(data)))
+}
+
+// sayIncomplete says on the screen, the first time, that the session's record has gaps.
+func (s *Session) sayIncomplete(what string, err error) {
+	s.incomplete.Do(func() {
+		s.emit(Event{Kind: Notice, Failed: true, Text: askbridge.Safe(fmt.Sprintf(
+			"%s of this session is incomplete, and the session goes on without: %v; look at the disk", what, err))})
+	})
 }
 
 func (s *Session) emit(e Event) { s.feed.add(e, s.m.opt.Clock.Now()) }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 )
@@ -246,6 +247,8 @@ func TestFeedIsBoundedAndTellsOfTheGap(t *testing.T) {
 
 func TestTraceOfATurn(t *testing.T) {
 	s := newTestSession(t, func(ctx context.Context, _ agent.Request, obs agent.Observer) (agent.Result, error) {
+		obs.Started([]string{"/bin/agent", "-p", "secret plan"})
+		obs.Normalised("q1", []askbridge.Note{{Path: "questions", Text: "a string was read as JSON"}})
 		obs.Event(agent.ToolUse{ID: "t1", Name: "Bash"}, nil)
 		return agent.Result{}, nil
 	})
@@ -267,8 +270,11 @@ func TestTraceOfATurn(t *testing.T) {
 			names = append(names, name)
 		}
 	}
-	want := []string{"session.opened", "turn.started", "agent.started", "agent.tool", "agent.ended", "turn.ended", "session.closed"}
+	want := []string{"session.opened", "turn.started", "agent.started", "ask.normalised", "agent.tool", "agent.ended", "turn.ended", "session.closed"}
 	if !slices.Equal(names, want) {
 		t.Errorf("trace %v", names)
+	}
+	if !strings.Contains(string(raw), `["/bin/agent","-p","(11 bytes)"]`) {
+		t.Errorf("the trace does not tell how the agent was started, and no more: %s", raw)
 	}
 }

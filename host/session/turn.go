@@ -51,17 +51,11 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, prese
 	defer t.cancel(nil)
 	began := s.m.opt.Clock.Now()
 	s.record(trace.TurnStarted{SessionID: s.id, Turn: t.number, Prompt: req.Prompt, Operator: present})
-	s.record(trace.AgentStarted{
-		SessionID: s.id, Turn: t.number, Agent: s.opt.Command.Name, Verb: string(req.Verb), Conversation: req.Conversation,
-	})
-	n := &narrator{s: s, turn: t.number}
+	n := &narrator{s: s, turn: t.number, req: req}
 	res, err := s.dispatch(ctx, req, agent.Observer{
-		Event: n.event,
-		Refused: func(r askbridge.Refusal) {
-			s.emit(Event{Kind: Notice, Turn: t.number, Failed: true, Text: askbridge.Safe("the ask socket turned a connection away: " + r.Reason)})
-		},
+		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
 	})
-	s.endTurn(t, res, err, began)
+	s.endTurn(t, n.began, res, err, began)
 }
 
 // dispatch runs the agent. A panic on this goroutine would end the whole program with the terminal still raw and
@@ -75,7 +69,7 @@ func (s *Session) dispatch(ctx context.Context, req agent.Request, obs agent.Obs
 	return s.m.opt.Runner.Run(ctx, s.opt.Command, req, obs)
 }
 
-func (s *Session) endTurn(t *turn, res agent.Result, err error, began time.Time) {
+func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error, began time.Time) {
 	outcome, ended := "done", Event{Kind: TurnEnded, Turn: t.number}
 	var stopped *host.Unanswered
 	switch {
@@ -84,9 +78,11 @@ func (s *Session) endTurn(t *turn, res agent.Result, err error, began time.Time)
 	case err != nil:
 		outcome, ended.Failed, ended.Text = "failed", true, askbridge.SafeText(err.Error())
 	}
-	s.record(trace.AgentEnded{
-		SessionID: s.id, Turn: t.number, Agent: s.opt.Command.Name, Conversation: res.Conversation, Outcome: outcome,
-	})
+	if agentBegan {
+		s.record(trace.AgentEnded{
+			SessionID: s.id, Turn: t.number, Agent: s.opt.Command.Name, Conversation: res.Conversation, Outcome: outcome,
+		})
+	}
 	record := trace.TurnEnded{
 		SessionID: s.id, Turn: t.number, Outcome: outcome, CostUSD: res.CostUSD, Tokens: res.Usage.Total(),
 		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(),

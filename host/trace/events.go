@@ -1,5 +1,7 @@
 package trace
 
+import "time"
+
 // SessionOpened and SessionClosed are the first and last event of a session in one process.
 type SessionOpened struct {
 	SessionID string `json:"session_id"`
@@ -33,13 +35,14 @@ type TurnEnded struct {
 	DurationMS int64   `json:"duration_ms"`
 }
 
-// AgentStarted says that an agent is dispatched.
+// AgentStarted says that an agent is dispatched. Argv is how, without what it was told; see [Argv].
 type AgentStarted struct {
-	SessionID    string `json:"session_id"`
-	Turn         int    `json:"turn"`
-	Agent        string `json:"agent"`
-	Verb         string `json:"verb"`
-	Conversation string `json:"conversation,omitempty"` // the one that is continued
+	SessionID    string   `json:"session_id"`
+	Turn         int      `json:"turn"`
+	Agent        string   `json:"agent"`
+	Verb         string   `json:"verb"`
+	Conversation string   `json:"conversation,omitempty"` // the one that is continued
+	Argv         []string `json:"argv,omitempty"`
 }
 
 // AgentEnded ends what AgentStarted began.
@@ -60,6 +63,46 @@ type AgentTool struct {
 	Tool      string `json:"tool"`
 }
 
+// AskNormalised says what had to be mended in the arguments of an ask before it could be shown. It comes before
+// the ask's operator.question.asked, or alone when the ask is refused on arrival.
+type AskNormalised struct {
+	SessionID  string `json:"session_id"`
+	Turn       int    `json:"turn"`
+	QuestionID string `json:"question_id"`
+	Notes      []Note `json:"notes"`
+}
+
+// Note is one thing that was mended.
+type Note struct {
+	Where string `json:"where"` // such as questions[0].options
+	Text  string `json:"text"`
+}
+
+// AskRefused says that the ask socket turned a connection away: a stranger's, or one that made no sense. PID and
+// UID are the peer's, as far as the kernel knew them.
+type AskRefused struct {
+	SessionID string `json:"session_id"`
+	Turn      int    `json:"turn"`
+	Reason    string `json:"reason"`
+	PID       int    `json:"pid,omitempty"`
+	UID       int    `json:"uid"`
+}
+
+// Repaired says that the file ended in the middle of a line, because the process that wrote it was killed or the
+// machine lost power, and how many bytes of it were cut.
+type Repaired struct {
+	SessionID string `json:"session_id"`
+	Bytes     int64  `json:"bytes"`
+}
+
+// Gap says that events are missing from the trace at this place, because they could not be written.
+type Gap struct {
+	SessionID string    `json:"session_id"`
+	Lost      uint64    `json:"lost"`
+	Since     time.Time `json:"since"` // the first of them
+	Error     string    `json:"error"` // why that one could not be written
+}
+
 func (SessionOpened) Name() string { return "session.opened" }
 func (SessionClosed) Name() string { return "session.closed" }
 func (TurnStarted) Name() string   { return "turn.started" }
@@ -67,6 +110,10 @@ func (TurnEnded) Name() string     { return "turn.ended" }
 func (AgentStarted) Name() string  { return "agent.started" }
 func (AgentEnded) Name() string    { return "agent.ended" }
 func (AgentTool) Name() string     { return "agent.tool" }
+func (AskNormalised) Name() string { return "ask.normalised" }
+func (AskRefused) Name() string    { return "ask.refused" }
+func (Repaired) Name() string      { return "trace.repaired" }
+func (Gap) Name() string           { return "trace.gap" }
 
 func (e SessionOpened) Session() string { return e.SessionID }
 func (e SessionClosed) Session() string { return e.SessionID }
@@ -75,3 +122,7 @@ func (e TurnEnded) Session() string     { return e.SessionID }
 func (e AgentStarted) Session() string  { return e.SessionID }
 func (e AgentEnded) Session() string    { return e.SessionID }
 func (e AgentTool) Session() string     { return e.SessionID }
+func (e AskNormalised) Session() string { return e.SessionID }
+func (e AskRefused) Session() string    { return e.SessionID }
+func (e Repaired) Session() string      { return e.SessionID }
+func (e Gap) Session() string           { return e.SessionID }
