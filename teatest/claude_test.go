@@ -3,7 +3,6 @@ package teatest
 import (
 	"context"
 	"encoding/json"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -43,152 +42,206 @@ func askInput(questions map[string][]string) json.RawMessage {
 	return raw
 }
 
-// claude starts kitsoki with the real agent against the scripted API, in an environment built from nothing.
-func claude(t *testing.T, script ...messagesapi.Step) (*tmux.Pane, *messagesapi.Server, []string) {
+// eachClaude runs a scenario with every pinned release. The scenarios run beside each other, because most of
+// their time is waiting; what they share is built before.
+func eachClaude(t *testing.T, scenario func(t *testing.T, v claudecli.Version)) {
 	t.Helper()
-	bin := claudecli.Require(t)
+	program(t)
+	t.Parallel()
+	for _, v := range claudecli.Versions() {
+		t.Run(string(v), func(t *testing.T) {
+			t.Parallel()
+			scenario(t, v)
+		})
+	}
+}
+
+// desk is kitsoki in a terminal with the real agent behind it.
+type desk struct {
+	*tmux.Pane
+	t   *testing.T
+	api *messagesapi.Server
+	env []string
+}
+
+// sit starts kitsoki with the real agent against the scripted API, in an environment built from nothing. More
+// are further arguments for kitsoki, or further environment where they have the form NAME=value.
+func sit(t *testing.T, v claudecli.Version, more []string, script ...messagesapi.Step) *desk {
+	t.Helper()
+	bin := claudecli.Require(t, v)
 	tmux.Require(t)
-	api := messagesapi.Start(t, script...)
-	env := claudecli.Env(t, api.URL(), agent.EnvClaudeBin+"="+bin)
-	p := tmux.Start(t, 80, 24, env, program(t), "--cwd", t.TempDir())
-	p.WaitFor("idle")
-	return p, api, env
+	d := &desk{t: t, api: messagesapi.Start(t, script...)}
+	d.env = claudecli.Env(t, d.api.URL(), agent.EnvClaudeBin+"="+bin)
+	argv := []string{program(t), "--cwd", t.TempDir()}
+	for _, m := range more {
+		if strings.Contains(m, "=") && !strings.HasPrefix(m, "-") {
+			d.env = append(d.env, m)
+		} else {
+			argv = append(argv, m)
+		}
+	}
+	d.Pane = tmux.Start(t, 80, 24, d.env, argv...)
+	d.WaitFor("idle")
+	return d
 }
 
-func prompt(p *tmux.Pane) {
-	p.Type("build it")
-	p.WaitFor("> build it")
-	p.Keys("Enter")
+// prompt sends a prompt.
+func (d *desk) prompt(text string) {
+	d.t.Helper()
+	d.Type(text)
+	d.WaitFor("> " + text)
+	d.Keys("Enter")
 }
 
-func TestClaudeAsksAndGoesOnWithTheAnswer(t *testing.T) {
-	p, api, env := claude(t,
+// asked waits until an ask with this question is on the screen and takes keys.
+func (d *desk) asked(question string) {
+	d.t.Helper()
+	d.WaitFor(question)
+	d.WaitFor("waits")
+	quiet()
+}
+
+// leave quits and checks what is left: a whole trace, each ask with the wanted outcome (none: any), and nothing
+// in the runtime directory.
+func (d *desk) leave(outcomes ...string) {
+	d.t.Helper()
+	quit(d.t, d.Pane)
+	var got []string
+	for _, outcome := range checkTrace(d.t, d.env) {
+		got = append(got, outcome)
+	}
+	slices.Sort(got)
+	slices.Sort(outcomes)
+	if !slices.Equal(got, outcomes) {
+		d.t.Errorf("asks ended as %v, want %v", got, outcomes)
+	}
+	checkNothingLeft(d.t, d.env)
+}
+
+// traced returns the trace's records of one event.
+func (d *desk) traced(event string) []record {
+	d.t.Helper()
+	return slices.DeleteFunc(traceOf(d.t, d.env), func(r record) bool { return r.Event != event })
+}
+
+// ask is a step in which the model asks one single-select question.
+func ask(id, question string, labels ...string) messagesapi.Step {
+	return messagesapi.Step{
+		When: messagesapi.ToolOffered(askTool), Reply: messagesapi.Call(id, askTool, askInput(map[string][]string{question: labels})),
+	}
+}
+
+// goOn is the step that follows when a tool's result reached the model.
+func goOn(id, words string) messagesapi.Step {
+	return messagesapi.Step{When: messagesapi.HasToolResultFor(id), Reply: messagesapi.Say(words)}
+}
+
+// checkRefused checks that the model read of a call that it failed, in the words that it must be told, and
+// nothing that could pass for an answer.
+func (d *desk) checkRefused(id string, words ...string) {
+	d.t.Helper()
+	result := d.api.ToolResults()[id]
+	for _, w := range words {
+		if !result.IsError || !strings.Contains(result.Text, w) || strings.Contains(result.Text, "answers") {
+			d.t.Errorf("the model read %+v, want an error with %q", result, w)
+		}
+	}
+}
+
+func TestClaudeAsksAndGoesOnWithTheAnswer(t *testing.T) { eachClaude(t, claudeAnswered) }
+
+func claudeAnswered(t *testing.T, v claudecli.Version) {
+	d := sit(t, v, nil,
 		messagesapi.Step{When: messagesapi.ToolOffered(askTool), Reply: messagesapi.With(
 			messagesapi.Text("I need a decision."),
 			messagesapi.Use("toolu_db", askTool, askInput(map[string][]string{"Which DB?": {"Postgres", "Yes, always; SQLite"}})))},
-		messagesapi.Step{When: messagesapi.HasToolResultFor("toolu_db"), Reply: messagesapi.Say("Going on with it.")},
+		goOn("toolu_db", "Going on with it."),
 	)
-	prompt(p)
-	p.WaitFor("Which DB?")
-	p.WaitFor("waits")
-	quiet()
-	p.Keys("2", "Enter")
-	p.WaitFor("Going on with it.")
-	p.WaitFor("idle")
-	result := api.ToolResults()["toolu_db"]
+	d.prompt("build it")
+	d.asked("Which DB?")
+	d.Keys("2", "Enter")
+	d.WaitFor("Going on with it.")
+	d.WaitFor("idle")
+	result := d.api.ToolResults()["toolu_db"]
 	if result.IsError || result.Text != `{"answers":{"Which DB?":"Yes, always; SQLite"}}` {
 		t.Errorf("the API saw %+v", result)
 	}
-	quit(t, p)
-	checkNothingLeft(t, env)
-	for id, outcome := range checkTrace(t, env) {
-		if outcome != "answered" {
-			t.Errorf("ask %s ended as %s", id, outcome)
-		}
+	d.leave("answered")
+	if asked := d.traced("operator.question.asked"); len(asked) != 1 || asked[0].Data["tool_use_id"] != "toolu_db" {
+		t.Errorf("asked: %v", asked)
 	}
-	var delivered, toolUse bool
-	for _, r := range traceOf(t, env) {
-		delivered = delivered || (r.Event == "operator.question.delivered" && r.Data["delivered"] == true)
-		toolUse = toolUse || (r.Event == "operator.question.asked" && r.Data["tool_use_id"] == "toolu_db")
-	}
-	if !delivered || !toolUse {
-		t.Errorf("trace: delivered %v, tool use id %v", delivered, toolUse)
+	if r := d.traced("operator.question.delivered"); len(r) != 1 || r[0].Data["delivered"] != true {
+		t.Errorf("delivered: %v", r)
 	}
 }
 
-func TestClaudeIsDeclined(t *testing.T) {
-	p, api, env := claude(t,
-		messagesapi.Step{When: messagesapi.ToolOffered(askTool), Reply: messagesapi.Call("toolu_db", askTool,
-			askInput(map[string][]string{"Which DB?": {"Postgres (Recommended)", "SQLite"}}))},
-		messagesapi.Step{When: messagesapi.HasToolResultFor("toolu_db"), Reply: messagesapi.Say("I assume nothing.")},
+func TestClaudeIsDeclined(t *testing.T) { eachClaude(t, claudeDeclined) }
+
+func claudeDeclined(t *testing.T, v claudecli.Version) {
+	d := sit(t, v, nil,
+		ask("toolu_db", "Which DB?", "Postgres (Recommended)", "SQLite"),
+		goOn("toolu_db", "I assume nothing."),
 	)
-	prompt(p)
-	p.WaitFor("Which DB?")
-	p.WaitFor("waits")
-	quiet()
-	p.Keys("C-x")
-	p.WaitFor("reason")
-	p.Type("ask me tomorrow")
-	p.Keys("Enter")
-	p.WaitFor("I assume nothing.")
-	p.WaitFor("idle")
-	result := api.ToolResults()["toolu_db"]
-	if !result.IsError || !strings.Contains(result.Text, "operator did not answer; proceed without this input") ||
-		!strings.Contains(result.Text, "declined") || !strings.Contains(result.Text, "ask me tomorrow") || strings.Contains(result.Text, "Recommended") {
-		t.Errorf("the API saw %+v", result)
+	d.prompt("build it")
+	d.asked("Which DB?")
+	d.Keys("C-x")
+	d.WaitFor("reason")
+	d.Type("ask me tomorrow")
+	d.Keys("Enter")
+	d.WaitFor("I assume nothing.")
+	d.WaitFor("idle")
+	d.checkRefused("toolu_db", "operator did not answer; proceed without this input", "declined", "ask me tomorrow")
+	if text := d.api.ToolResults()["toolu_db"].Text; strings.Contains(text, "Recommended") {
+		t.Errorf("an option that nobody picked reached the model: %s", text)
 	}
-	quit(t, p)
-	checkTrace(t, env)
-	checkNothingLeft(t, env)
+	d.leave("declined")
 }
 
-func TestClaudeAsksTwiceInOneMessage(t *testing.T) {
-	p, api, env := claude(t,
+func TestClaudeAsksTwiceInOneMessage(t *testing.T) { eachClaude(t, claudeAsksTwice) }
+
+func claudeAsksTwice(t *testing.T, v claudecli.Version) {
+	d := sit(t, v, nil,
 		messagesapi.Step{When: messagesapi.ToolOffered(askTool), Reply: messagesapi.With(
 			messagesapi.Use("toolu_a", askTool, askInput(map[string][]string{"First?": {"a1", "a2"}})),
 			messagesapi.Use("toolu_b", askTool, askInput(map[string][]string{"Second?": {"b1", "b2"}})))},
-		messagesapi.Step{When: messagesapi.HasToolResultFor("toolu_b"), Reply: messagesapi.Say("Both are here.")},
+		goOn("toolu_b", "Both are here."),
 	)
-	prompt(p)
-	p.WaitFor("ask 1 of 2")
+	d.prompt("build it")
+	d.WaitFor("ask 1 of 2")
 	answers := map[string]string{"First?": "2", "Second?": "1"}
-	for range 2 {
+	for len(answers) > 0 {
 		quiet()
-		for question, key := range answers {
-			if strings.Contains(p.Screen(), question) {
-				p.Keys(key, "Enter")
-				delete(answers, question)
-				break
+		shown := ""
+		for question := range answers {
+			if strings.Contains(d.Screen(), question) {
+				shown = question
 			}
 		}
-		if len(answers) == 1 {
-			p.WaitFor("ask 1 of 1")
+		if shown == "" {
+			t.Fatalf("none of the questions is shown:\n%s", d.Screen())
+		}
+		d.Keys(answers[shown], "Enter")
+		if delete(answers, shown); len(answers) == 1 {
+			d.WaitFor("ask 1 of 1")
 		}
 	}
-	p.WaitFor("Both are here.")
-	p.WaitFor("idle")
-	got := api.ToolResults()
+	d.WaitFor("Both are here.")
+	d.WaitFor("idle")
+	got := d.api.ToolResults()
 	if got["toolu_a"].Text != `{"answers":{"First?":"a2"}}` || got["toolu_b"].Text != `{"answers":{"Second?":"b1"}}` {
 		t.Errorf("the API saw %+v and %+v", got["toolu_a"], got["toolu_b"])
 	}
-	quit(t, p)
-	checkTrace(t, env)
-	checkNothingLeft(t, env)
-}
-
-// T7 with the real agent: killed while it asks, its ask is gone and never comes back.
-func TestClaudeIsKilledWhileItAsks(t *testing.T) {
-	p, _, env := claude(t,
-		messagesapi.Step{When: messagesapi.ToolOffered(askTool), Reply: messagesapi.Call("toolu_db", askTool,
-			askInput(map[string][]string{"Which DB?": {"Postgres", "SQLite"}}))},
-	)
-	prompt(p)
-	p.WaitFor("Which DB?")
-	p.WaitFor("waits")
-	for _, pid := range childrenOf(t, p.PID()) {
-		kill(t, pid)
-	}
-	p.WaitFor("ended: asker gone")
-	quiet()
-	p.Keys("Escape")
-	p.WaitFor("ended without a result")
-	p.WaitFor("failed")
-	quit(t, p)
-	for id, outcome := range checkTrace(t, env) {
-		if outcome != "asker_gone" {
-			t.Errorf("ask %s ended as %s", id, outcome)
-		}
-	}
-	checkNothingLeft(t, env)
+	d.leave("answered", "answered")
 }
 
 // Without an operator the tool is not there, the agent's own question tool is denied, and it is told so.
-func TestClaudeHeadless(t *testing.T) {
-	bin := claudecli.Require(t)
+func TestClaudeHeadless(t *testing.T) { eachClaude(t, claudeHeadless) }
+
+func claudeHeadless(t *testing.T, v claudecli.Version) {
+	bin := claudecli.Require(t, v)
 	api := messagesapi.Start(t, messagesapi.Step{Reply: messagesapi.Say("I assumed Postgres.")})
-	d := &agent.Dispatcher{Self: []string{program(t)}, Runtime: t.TempDir(), Env: claudecli.Env(t, api.URL())}
 	var init agent.Init
-	res, err := d.Run(context.Background(), agent.Command{Name: "claude", Path: bin},
+	res, err := dispatcher(t, api).Run(context.Background(), agent.Command{Name: "claude", Path: bin},
 		agent.Request{Verb: agent.Converse, Prompt: "build it", SessionID: "s", Dir: t.TempDir(), Access: agent.Edit},
 		agent.Observer{Event: func(e agent.StreamEvent, _ []string) {
 			if i, ok := e.(agent.Init); ok {
@@ -206,9 +259,5 @@ func TestClaudeHeadless(t *testing.T) {
 	}
 	if !strings.Contains(r.System, "Nobody can be asked during this run") {
 		t.Error("the clause is missing")
-	}
-	left, err := os.ReadDir(d.Runtime)
-	if err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
 	}
 }

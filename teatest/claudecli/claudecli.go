@@ -14,41 +14,49 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"testing"
 
 	"example.com/kitsoki/teatest/messagesapi"
 	"example.com/kitsoki/teatest/needs"
 )
 
+// Version is one release of the CLI that package.json pins.
+type Version string
+
+// The pinned releases speak different ages of MCP. Current talks to servers without initialize and hides tools
+// behind a search unless told otherwise; Older initializes each server.
+const (
+	Current Version = "2.1.332"
+	Older   Version = "2.1.197"
+)
+
+// Versions are the pinned releases, newest first.
+func Versions() []Version { return []Version{Current, Older} }
+
 const scope = "@anthropic-ai"
 
-// Require is the path of the pinned CLI's binary. Without it the test is
-// skipped, or fails where nothing may be skipped.
-func Require(t testing.TB) string {
-	t.Helper()
-	dir, err := packageDir()
-	if err != nil {
-		t.Fatal(err)
+// dependency is what package.json calls the release: Current by its own name, others by an alias.
+func (v Version) dependency() string {
+	if v == Current {
+		return scope + "/claude-code"
 	}
-	if path := find(dir, runtime.GOOS, runtime.GOARCH); path != "" {
-		return path
-	}
-	needs.Missing(t, "the pinned Claude Code CLI is not installed for %s/%s; run `npm ci` in teatest", runtime.GOOS, runtime.GOARCH)
-	return ""
+	return "claude-code-" + strings.ReplaceAll(string(v), ".", "-")
 }
 
-// PinnedVersion is the version that teatest/package.json pins.
-func PinnedVersion(t testing.TB) string {
+// Require is the path of the binary of a pinned release. Without it the test
+// is skipped, or fails where nothing may be skipped.
+func Require(t testing.TB, v Version) string {
 	t.Helper()
 	dir, err := packageDir()
 	if err != nil {
 		t.Fatal(err)
 	}
-	version, err := pinned(filepath.Join(dir, "package.json"))
-	if err != nil {
-		t.Fatal(err)
+	if path := find(dir, v, runtime.GOOS, runtime.GOARCH); path != "" {
+		return path
 	}
-	return version
+	needs.Missing(t, "the pinned Claude Code CLI %s is not installed for %s/%s; run `npm ci` in teatest", v, runtime.GOOS, runtime.GOARCH)
+	return ""
 }
 
 // Env is the whole environment for the CLI, or for a program that starts it:
@@ -104,14 +112,19 @@ func packageDir() (string, error) {
 }
 
 // find is the path of the binary under dir, or "". The package ships one
-// binary a platform, those of Linux also in a form for musl.
-func find(dir, goos, goarch string) string {
+// binary a platform, those of Linux also in a form for musl; npm puts them
+// beside Current and below an alias.
+func find(dir string, v Version, goos, goarch string) string {
 	arch := goarch
 	if arch == "amd64" {
 		arch = "x64"
 	}
+	modules := filepath.Join(dir, "node_modules")
+	if v != Current {
+		modules = filepath.Join(modules, v.dependency(), "node_modules")
+	}
 	for _, libc := range []string{"", "-musl"} {
-		path := filepath.Join(dir, "node_modules", scope, "claude-code-"+goos+"-"+arch+libc, "claude")
+		path := filepath.Join(modules, scope, "claude-code-"+goos+"-"+arch+libc, "claude")
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Mode().Perm()&0o100 != 0 {
 			return path
 		}
@@ -119,20 +132,23 @@ func find(dir, goos, goarch string) string {
 	return ""
 }
 
-func pinned(path string) (string, error) {
-	raw, err := os.ReadFile(path)
+// Pinned is the release that package.json names for v.
+func Pinned(t testing.TB, v Version) string {
+	t.Helper()
+	dir, err := packageDir()
 	if err != nil {
-		return "", fmt.Errorf("pinned version: %w", err)
+		t.Fatal(err)
+	}
+	raw, err := os.ReadFile(filepath.Join(dir, "package.json"))
+	if err != nil {
+		t.Fatal(err)
 	}
 	var manifest struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
 	if err := json.Unmarshal(raw, &manifest); err != nil {
-		return "", fmt.Errorf("pinned version: %s: %w", path, err)
+		t.Fatalf("package.json: %v", err)
 	}
-	version, ok := manifest.Dependencies[scope+"/claude-code"]
-	if !ok {
-		return "", fmt.Errorf("pinned version: %s does not name the CLI", path)
-	}
-	return version, nil
+	pin := manifest.Dependencies[v.dependency()]
+	return pin[strings.LastIndexByte(pin, '@')+1:]
 }

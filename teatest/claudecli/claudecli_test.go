@@ -31,13 +31,20 @@ type result struct {
 	Status  int `json:"api_error_status"`
 }
 
+// each runs a test with every pinned release.
+func each(t *testing.T, test func(t *testing.T, v claudecli.Version)) {
+	for _, v := range claudecli.Versions() {
+		t.Run(string(v), func(t *testing.T) { test(t, v) })
+	}
+}
+
 // claude runs the CLI headless in dir and gives its events and exit code.
-func claude(t *testing.T, dir string, env []string, prompt string, args ...string) ([]json.RawMessage, int) {
+func claude(t *testing.T, v claudecli.Version, dir string, env []string, prompt string, args ...string) ([]json.RawMessage, int) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	args = append([]string{"-p", "--output-format", "stream-json", "--verbose"}, args...)
-	cmd := exec.CommandContext(ctx, claudecli.Require(t), args...)
+	cmd := exec.CommandContext(ctx, claudecli.Require(t, v), args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.WaitDelay = dir, env, strings.NewReader(prompt), 5*time.Second
 	var stdout, stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
@@ -67,7 +74,9 @@ func last(t *testing.T, events []json.RawMessage) result {
 	return r
 }
 
-func TestTheRealCLIWorksOffAScript(t *testing.T) {
+func TestTheRealCLIWorksOffAScript(t *testing.T) { each(t, theRealCLIWorksOffAScript) }
+
+func theRealCLIWorksOffAScript(t *testing.T, v claudecli.Version) {
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "note.txt"), []byte("the magic word is xyzzy\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -79,7 +88,7 @@ func TestTheRealCLIWorksOffAScript(t *testing.T) {
 		},
 		messagesapi.Step{When: messagesapi.HasToolResultFor("read-1"), Reply: messagesapi.Say("It says xyzzy – 繁體.")},
 	)
-	events, code := claude(t, dir, claudecli.Env(t, api.URL()), "What does the note say?")
+	events, code := claude(t, v, dir, claudecli.Env(t, api.URL()), "What does the note say?")
 	if r := last(t, events); code != 0 || r.IsError || r.Subtype != "success" || r.Result != "It says xyzzy – 繁體." {
 		t.Errorf("exit code %d, %+v", code, r)
 	}
@@ -94,9 +103,11 @@ func TestTheRealCLIWorksOffAScript(t *testing.T) {
 	}
 }
 
-func TestTheRealCLIReportsAnErrorOfTheAPI(t *testing.T) {
+func TestTheRealCLIReportsAnErrorOfTheAPI(t *testing.T) { each(t, theRealCLIReportsAnErrorOfTheAPI) }
+
+func theRealCLIReportsAnErrorOfTheAPI(t *testing.T, v claudecli.Version) {
 	api := messagesapi.Start(t, messagesapi.Step{Repeat: true, Reply: messagesapi.Fail(400, "the scripted refusal")})
-	events, code := claude(t, t.TempDir(), claudecli.Env(t, api.URL()), "hello")
+	events, code := claude(t, v, t.TempDir(), claudecli.Env(t, api.URL()), "hello")
 	if r := last(t, events); code == 0 || !r.IsError || r.Status != 400 || !strings.Contains(r.Result, "the scripted refusal") {
 		t.Errorf("exit code %d, %+v", code, r)
 	}
@@ -104,7 +115,9 @@ func TestTheRealCLIReportsAnErrorOfTheAPI(t *testing.T) {
 
 // A sub-agent's requests are told apart from its parent's by what the CLI says
 // of itself, so this holds only as long as the pinned CLI says it.
-func TestTheRealCLIsSubAgentsAreToldApart(t *testing.T) {
+func TestTheRealCLIsSubAgentsAreToldApart(t *testing.T) { each(t, theRealCLIsSubAgentsAreToldApart) }
+
+func theRealCLIsSubAgentsAreToldApart(t *testing.T, v claudecli.Version) {
 	api := messagesapi.Start(t,
 		messagesapi.Step{
 			When: messagesapi.All(messagesapi.OfKind(messagesapi.SubAgent), messagesapi.PromptContains("count the files")), Reply: messagesapi.Say("none"),
@@ -117,21 +130,23 @@ func TestTheRealCLIsSubAgentsAreToldApart(t *testing.T) {
 		},
 		messagesapi.Step{When: messagesapi.OfKind(messagesapi.Conversation), Repeat: true, Reply: messagesapi.Say("there are none")},
 	)
-	events, code := claude(t, t.TempDir(), claudecli.Env(t, api.URL()), "delegate")
+	events, code := claude(t, v, t.TempDir(), claudecli.Env(t, api.URL()), "delegate")
 	if r := last(t, events); code != 0 || r.IsError || r.Result != "there are none" {
 		t.Errorf("exit code %d, %+v", code, r)
 	}
 }
 
-func TestTheCLIIsThePinnedOne(t *testing.T) {
-	cmd := exec.CommandContext(t.Context(), claudecli.Require(t), "--version")
+func TestTheCLIIsThePinnedOne(t *testing.T) { each(t, theCLIIsThePinnedOne) }
+
+func theCLIIsThePinnedOne(t *testing.T, v claudecli.Version) {
+	cmd := exec.CommandContext(t.Context(), claudecli.Require(t, v), "--version")
 	cmd.Env = claudecli.Env(t, "http://127.0.0.1:1")
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if version, _, _ := strings.Cut(string(out), " "); version != claudecli.PinnedVersion(t) {
-		t.Errorf("the CLI is %q, package.json pins %q", version, claudecli.PinnedVersion(t))
+	if version, _, _ := strings.Cut(string(out), " "); version != string(v) || version != claudecli.Pinned(t, v) {
+		t.Errorf("the CLI is %q, package.json pins %q", version, claudecli.Pinned(t, v))
 	}
 }
 
