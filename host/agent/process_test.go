@@ -141,7 +141,9 @@ until [ -s pids ]; do sleep 0.02; done
 		}
 	}
 	stop()
-	<-done
+	if err := <-done; !errors.Is(err, context.Canceled) {
+		t.Errorf("the other dispatch ended with %v", err)
+	}
 	other.gone(1)
 }
 

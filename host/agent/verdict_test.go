@@ -21,8 +21,8 @@ type stage struct {
 	d       *Dispatcher
 	cmd     Command
 	dir     string
-	ctx     context.Context
-	stop    context.CancelCauseFunc
+	board   *host.Switchboard
+	stop    context.CancelCauseFunc // of the run
 	notices []string
 }
 
@@ -62,15 +62,16 @@ func newStage(t *testing.T, scenario string) *stage {
 			t.Errorf("left in the runtime directory: %v, %v", left, err)
 		}
 	})
-	s.ctx, s.stop = context.WithCancelCause(host.WithOperatorPrompter(context.Background(), board))
-	t.Cleanup(func() { s.stop(nil) })
+	s.board = board
 	return s
 }
 
 func (s *stage) run(seen func(StreamEvent)) (Result, error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.ctx, bound)
+	ctx, cancel := context.WithTimeout(host.WithOperatorPrompter(context.Background(), s.board), bound)
 	defer cancel()
+	ctx, s.stop = context.WithCancelCause(ctx)
+	defer s.stop(nil)
 	return s.d.Run(ctx, s.cmd, Request{Verb: Converse, Prompt: "go", SessionID: "s", Dir: s.dir}, Observer{
 		Event:  func(e StreamEvent, _ []string) { seen(e) },
 		Notice: func(n string) { s.notices = append(s.notices, n) },

@@ -145,7 +145,7 @@ func (t *timeline) end(live bool, torn int64) error {
 		_, err := fmt.Fprintln(t.out, "nothing was recorded yet")
 		return err
 	}
-	how := ""
+	var how string
 	switch {
 	case live:
 		how = "still open; go on watching: kitsoki trace " + shown(t.id) + " --follow"

@@ -3,6 +3,7 @@ package trace
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -33,7 +34,10 @@ func swap(a, b int) func([]host.Event) []host.Event {
 
 func edit[E host.Event](at int, change func(*E)) func([]host.Event) []host.Event {
 	return func(es []host.Event) []host.Event {
-		e := es[at].(E)
+		e, ok := es[at].(E)
+		if !ok {
+			panic(fmt.Sprintf("event %d is a %T", at, es[at]))
+		}
 		change(&e)
 		es[at] = e
 		return es

@@ -254,8 +254,9 @@ func afterTheGap(t *testing.T, path string) {
 	}
 	var lost uint64
 	for _, rec := range readAll(t, path) {
-		if e, _ := rec.Decode(); rec.Event == "trace.gap" {
-			lost += e.(Gap).Lost
+		e, _ := rec.Decode() // only a gap is looked at
+		if gap, ok := e.(Gap); ok {
+			lost += gap.Lost
 		}
 	}
 	if lost != 10 {
@@ -294,7 +295,7 @@ func TestKilledWriter(t *testing.T) {
 		if !Live(path) {
 			t.Error("the writer lives and the trace is not live")
 		}
-		time.Sleep(rand.N(20 * time.Millisecond)) // the random moment, not a synchronisation
+		time.Sleep(rand.N(20 * time.Millisecond)) //nolint:forbidigo // the random moment, not a synchronisation
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 		if r := mustHold(t, path); r.State != Killed || r.Killed != 1 {

@@ -21,7 +21,8 @@ import (
 func TestMain(m *testing.M) {
 	switch os.Getenv("TRACE_TEST_WRITER") {
 	case "endless":
-		os.Exit(writeUntilKilled(os.Getenv("TRACE_TEST_PATH")))
+		writeUntilKilled(os.Getenv("TRACE_TEST_PATH"))
+		os.Exit(1)
 	case "limited":
 		os.Exit(writeUnderLimit(os.Getenv("TRACE_TEST_PATH")))
 	}
@@ -148,15 +149,15 @@ func recordsOf(t *testing.T, events []host.Event) []Record {
 	return out
 }
 
-func writeUntilKilled(path string) int {
+func writeUntilKilled(path string) {
 	f := NewFile(path, Options{})
 	_ = f.Record(context.Background(), SessionOpened{SessionID: "s1"})
 	for i := 1; ; i++ {
 		if err := f.Record(context.Background(), TurnStarted{SessionID: "s1", Turn: i, Prompt: fmt.Sprintf("%0*d", 1+i*997%30000, i)}); err != nil {
-			return 1
+			return
 		}
 		if err := f.Record(context.Background(), TurnEnded{SessionID: "s1", Turn: i, Outcome: "done"}); err != nil {
-			return 1
+			return
 		}
 		if i == 3 {
 			fmt.Println("going")

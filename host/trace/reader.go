@@ -62,7 +62,7 @@ func (r *Reader) Next() (Record, error) {
 	for {
 		line, err := r.next()
 		if err != nil && !errors.Is(err, io.EOF) && r.begun == 0 {
-			return Record{}, fmt.Errorf("%w: %v", ErrNoTrace, err)
+			return Record{}, fmt.Errorf("%w: %w", ErrNoTrace, err)
 		}
 		if err != nil {
 			return Record{}, err

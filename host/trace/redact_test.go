@@ -102,7 +102,7 @@ func TestNoSpellingHidesASecret(t *testing.T) {
 		for _, where := range []string{flat, string(got)} {
 			for _, form := range forms(secret) {
 				// A form that is part of the mark itself says nothing.
-				if strings.Contains(where, form) && !strings.Contains("‹redacted A_SECRET›", form) {
+				if mark := "‹redacted A_SECRET›"; strings.Contains(where, form) && !strings.Contains(mark, form) {
 					t.Fatalf("%q is still in %s", form, where)
 				}
 			}

@@ -149,7 +149,9 @@ func waiting(tr *Transcript) int {
 
 func waitFor(t *testing.T, ok func() bool) {
 	t.Helper()
-	for end := time.Now().Add(5 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(5 * time.Second); !ok(); <-tick.C {
 		if time.Now().After(end) {
 			t.Fatal("it did not come")
 		}
