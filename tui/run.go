@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
@@ -55,11 +56,39 @@ func Run(ctx context.Context, client session.Client, hint string, term Terminal)
 		return Exit{}, err
 	}
 	defer detach()
-	stop := forwardSignals(p)
-	defer stop()
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
+	defer signal.Stop(signals)
+	over := make(chan error, 1)
+	go func() { _, err := p.Run(); over <- err }()
 
-	_, err = p.Run()
-	exit := m.exit
+	select {
+	case err := <-over:
+		return verdict(m.exit, err)
+	case sig := <-signals:
+		return endBySignal(p, m, sig, over)
+	}
+}
+
+// hungAfter is how long the program may take to end after a signal. A terminal that takes no output any more holds
+// whoever draws, and with it the program's loop.
+const hungAfter = 3 * time.Second
+
+// endBySignal turns a signal into a message, so that the program ends by its own way and restores the terminal: by
+// default a hang-up would leave it raw, and a termination look like success. When the terminal holds the program,
+// its goroutines are left behind; the process is about to end.
+func endBySignal(p *tea.Program, m *Model, sig os.Signal, over <-chan error) (Exit, error) {
+	go p.Send(signalMsg{sig}) // blocks as long as the program does
+	select {
+	case err := <-over:
+		return verdict(m.exit, err)
+	case <-time.After(hungAfter):
+		return Exit{Signal: sig, Lost: true, Hung: true}, nil
+	}
+}
+
+// verdict says how the program ended by what it returned.
+func verdict(exit Exit, err error) (Exit, error) {
 	switch {
 	case errors.Is(err, tea.ErrProgramPanic):
 		return exit, fmt.Errorf("the screen failed: %w", err)
@@ -70,23 +99,4 @@ func Run(ctx context.Context, client session.Client, hint string, term Terminal)
 		exit.Lost = true
 	}
 	return exit, nil
-}
-
-// forwardSignals turns signals into messages, so that the program ends by its own way and restores the
-// terminal: by default a hang-up would leave it raw, and a termination look like success.
-func forwardSignals(p *tea.Program) (stop func()) {
-	ch := make(chan os.Signal, 1)
-	signal.Notify(ch, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		for sig := range ch {
-			p.Send(signalMsg{sig})
-		}
-	}()
-	return func() {
-		signal.Stop(ch)
-		close(ch)
-		<-done
-	}
 }

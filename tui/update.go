@@ -19,6 +19,7 @@ import (
 type Exit struct {
 	Signal os.Signal // nil when the operator quit
 	Lost   bool      // the terminal itself is gone
+	Hung   bool      // it takes no output: write nothing to it any more
 }
 
 type signalMsg struct{ sig os.Signal }

@@ -112,6 +112,8 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	defer cancel()
 	err = errors.Join(err, manager.Close(ctx, why))
 	switch {
+	case exit.Hung:
+		return &exitError{code: exitAborted, err: errQuiet} // nothing can be said on a terminal that takes nothing
 	case err != nil:
 		return &exitError{code: exitFailed, err: err}
 	case exit.Signal != nil:
