@@ -152,6 +152,39 @@ func TestEndingWaitsForTheTrace(t *testing.T) {
 	}
 }
 
+// Closing is bounded by its context also where the trace hangs.
+func TestCloseGivesUp(t *testing.T) {
+	rec := slowRecorder{make(chan struct{}), make(chan struct{})}
+	board := host.NewSwitchboard(host.SwitchboardOptions{Recorder: rec})
+	defer board.Declare(nil)()
+	opened, told, ended := make(chan host.OpenedAsk, 1), make(chan error, 1), make(chan error, 1)
+	ctx := host.WithAskRequest(context.Background(), host.AskRequest{Opened: func(a host.OpenedAsk) { opened <- a }})
+	got := make(chan error, 1)
+	go func() {
+		_, err := board.Ask(ctx, "s1", []host.OperatorQuestion{database})
+		got <- err
+	}()
+	a := wait(t, opened)
+	go func() { told <- a.Answer(context.Background(), []host.Answer{{Picked: []int{0}}}) }()
+	wait(t, rec.reached)
+	short, cancel := context.WithCancel(context.Background())
+	cancel()
+	go func() { ended <- board.Close(short) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("closed with %v", err)
+		}
+	case <-time.After(time.Second):
+		t.Error("Close went on after its context had ended")
+	}
+	close(rec.goOn)
+	if err := errors.Join(wait(t, told), wait(t, got)); err != nil {
+		t.Error(err)
+	}
+	closed(t, board)
+}
+
 // Answers go home by question text and label. Where these do not tell questions or rows apart, an ask that did
 // not come over the wire is refused as well, instead of bringing one question's answer to the other.
 func TestAmbiguousQuestionsAreRefused(t *testing.T) {
@@ -224,27 +257,38 @@ func TestActivityKeepsAWholeMinute(t *testing.T) {
 // is refused when it comes, because then the agent can shorten it and the operator cannot.
 func TestAnAskThatIsShownCanBeAnswered(t *testing.T) {
 	lim := askbridge.DefaultLimits()
-	d := newDesk(t)
-	defer d.board.Declare(nil)()
-	asks, _ := d.surface("terminal")
-	var qs []host.OperatorQuestion
-	var as []host.Answer
-	for i := range lim.Questions {
-		text := string(rune('a'+i)) + strings.Repeat("?", lim.Question-1)
-		qs = append(qs, host.OperatorQuestion{Question: text, Options: []host.OperatorOption{{Label: "Yes"}}})
-		as = append(as, host.Answer{Picked: []int{0}})
-	}
-	got := d.ask(context.Background(), qs...)
-	select {
-	case <-got:
-	case a := <-asks:
-		if err := a.Answer(context.Background(), as); err != nil {
-			t.Errorf("picking the first row of each got: %v", err)
-			_ = a.Decline(context.Background(), "", nil)
-		}
-		wait(t, got)
-	case <-time.After(patience):
-		t.Error("neither shown nor refused")
+	for name, c := range map[string]struct {
+		questions int
+		sign      string
+	}{
+		"as long as can be":              {lim.Questions, "?"},
+		"four times as long when shown":  {4, "\u202e"},
+		"hardly longer than it is shown": {4, "\x1b"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			defer d.board.Declare(nil)()
+			asks, _ := d.surface("terminal")
+			var qs []host.OperatorQuestion
+			var as []host.Answer
+			for i := range c.questions {
+				text := string(rune('a'+i)) + strings.Repeat(c.sign, lim.Question/len(c.sign)-1)
+				qs = append(qs, host.OperatorQuestion{Question: text, Options: []host.OperatorOption{{Label: "Yes"}}})
+				as = append(as, host.Answer{Picked: []int{0}})
+			}
+			got := d.ask(context.Background(), qs...)
+			select {
+			case <-got:
+			case a := <-asks:
+				if err := a.Answer(context.Background(), as); err != nil {
+					t.Errorf("picking the first row of each got: %v", err)
+					_ = a.Decline(context.Background(), "", nil)
+				}
+				wait(t, got)
+			case <-time.After(patience):
+				t.Error("neither shown nor refused")
+			}
+		})
 	}
 }
 

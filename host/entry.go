@@ -30,6 +30,7 @@ type entry struct {
 	session   string
 	req       AskRequest
 	questions []OperatorQuestion // safe
+	sent      []OperatorQuestion // as they came, and as their answers go home
 	opened    time.Time
 	shown     bool // guarded by board.mu: handed to the surfaces of that moment
 
@@ -48,7 +49,7 @@ type entry struct {
 func newEntry(s *Switchboard, sessionID string, qs []OperatorQuestion, req AskRequest) *entry {
 	now := s.opt.Clock.Now()
 	return &entry{
-		board: s, id: req.ID, session: sessionID, req: req, questions: safeQuestions(qs), opened: now,
+		board: s, id: req.ID, session: sessionID, req: req, questions: safeQuestions(qs), sent: qs, opened: now,
 		asked: make(chan struct{}), done: make(chan struct{}),
 		asker: safeAsker(req.Asker), deadline: now.Add(req.Wait),
 		drafts: make([]Draft, len(qs)), changed: make(chan struct{}),
@@ -125,7 +126,7 @@ func (e *entry) answer(surface string, as []Answer) error {
 	if err := e.late(surface); err != nil {
 		return err
 	}
-	if _, _, err := EncodeAnswers(e.questions, as); err != nil {
+	if _, _, err := EncodeAnswers(e.sent, as); err != nil { // what is shown can be longer than what is sent
 		return err
 	}
 	as = cloneAnswers(as)

@@ -27,6 +27,7 @@ type account struct {
 	asked     host.QuestionAsked
 	ends      []host.Event
 	delivered []bool
+	late      int // answers and declines that came after the deadline
 }
 
 func newLedger() *ledger { return &ledger{accounts: map[string][]*account{}} }
@@ -55,6 +56,8 @@ func (l *ledger) Record(_ context.Context, e host.Event) error {
 	case host.QuestionTooLate:
 		if last := l.lastLocked(e.QuestionID); last == nil || len(last.ends) == 0 {
 			l.problemLocked("%s was too late for before its end", e.QuestionID)
+		} else {
+			last.late++
 		}
 	default:
 		l.problemLocked("an event of type %T", e)
@@ -100,7 +103,7 @@ func (l *ledger) nth(id string, n int) account {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	a := l.accounts[id][n]
-	return account{asked: a.asked, ends: slices.Clone(a.ends), delivered: slices.Clone(a.delivered)}
+	return account{asked: a.asked, ends: slices.Clone(a.ends), delivered: slices.Clone(a.delivered), late: a.late}
 }
 
 // sums returns how many asks were opened, how many of them ended, and every breach of the rule.

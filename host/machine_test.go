@@ -300,6 +300,7 @@ func (m *machine) checkLate(t *rapid.T, a *testAsk) {
 	for i := range enough {
 		enough[i] = host.Answer{Text: "late"}
 	}
+	before := m.trace.nth(a.id, a.nth).late
 	for _, v := range a.views {
 		for what, err := range map[string]error{
 			"answer": v.Answer(ctx, enough), "bad answer": v.Answer(ctx, nil), "decline": v.Decline(ctx, "late", enough),
@@ -310,6 +311,10 @@ func (m *machine) checkLate(t *rapid.T, a *testAsk) {
 			}
 			m.checkResolution(t, a, fmt.Errorf("late %s: %w", what, err))
 		}
+	}
+	noted := m.trace.nth(a.id, a.nth).late - before
+	if tooLate := a.end.outcome == host.TimedOut; noted != 3*len(a.views) && tooLate || noted != 0 && !tooLate {
+		t.Fatalf("%s ended %s: %d answers and declines are in the trace as too late", a.id, a.end.outcome, noted)
 	}
 }
 

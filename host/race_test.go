@@ -93,7 +93,7 @@ type bout struct {
 }
 
 func (d *duel) round(ctx context.Context) (b bout) {
-	ctx = host.WithAskRequest(ctx, host.AskRequest{Opened: func(a host.OpenedAsk) { d.opened = a }})
+	ctx = host.WithAskRequest(ctx, host.AskRequest{ID: "duel", Opened: func(a host.OpenedAsk) { d.opened = a }})
 	b.answers, b.err = d.board.Ask(ctx, "s1", []host.OperatorQuestion{database})
 	b.told = <-d.told
 	<-d.passed
@@ -155,7 +155,7 @@ func TestExtensionAgainstDeadline(t *testing.T) {
 	})
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute) // of all rounds
 	defer cancel()
-	for i := range 20_000 {
+	for i := range 5_000 {
 		b := d.round(ctx)
 		if extended == nil && b.told != nil {
 			t.Fatalf("round %d: an hour was given, and the answer right after it got %q; the agent got %v", i, b.told, b.err)

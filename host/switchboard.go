@@ -157,14 +157,17 @@ func (s *Switchboard) Close(ctx context.Context) error {
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
-	s.End(nil, Unanswered{Outcome: HostClosing, Reason: "kitsoki is closing"})
 	idle := make(chan struct{})
-	go func() { s.calls.Wait(); close(idle) }()
+	go func() {
+		defer close(idle)
+		s.End(nil, Unanswered{Outcome: HostClosing, Reason: "kitsoki is closing"})
+		s.calls.Wait()
+	}()
 	select {
 	case <-idle:
 		return nil
 	case <-ctx.Done():
-		return fmt.Errorf("a surface did not let go of its ask: %w", context.Cause(ctx))
+		return fmt.Errorf("an ask did not end in time, or a surface did not let go of it: %w", context.Cause(ctx))
 	}
 }
 
