@@ -9,11 +9,10 @@ import (
 // notes; where it is not, the error is a *Faults that names everything at once. Texts come out as they were
 // sent; see Safe for showing them.
 func Decode(raw []byte, lim Limits) ([]Question, []Note, error) {
-	d := &decoder{lim: lim}
-	if len(raw) > lim.Frame {
-		d.faults.add("", "the arguments are %d bytes, %d can be sent", len(raw), lim.Frame)
-		return nil, nil, &d.faults
+	if err := checkFrame(raw, lim); err != nil {
+		return nil, nil, err
 	}
+	d := &decoder{lim: lim}
 	root, err := parse(raw, lim.Depth)
 	if err != nil {
 		d.faults.add("arguments", "%v", err)
@@ -24,6 +23,16 @@ func Decode(raw []byte, lim Limits) ([]Question, []Note, error) {
 		return nil, nil, &d.faults
 	}
 	return qs, d.notes, nil
+}
+
+// checkFrame reports as *Faults that arguments are too long to be sent.
+func checkFrame(raw []byte, lim Limits) error {
+	if len(raw) <= lim.Frame {
+		return nil
+	}
+	f := &Faults{}
+	f.add("", "the arguments are %d bytes, %d can be sent", len(raw), lim.Frame)
+	return f
 }
 
 type decoder struct {
@@ -41,12 +50,12 @@ func (d *decoder) questions(root value) []Question {
 		d.faults.add("arguments", "must be an object with \"questions\", not %s", root.kind)
 		return nil
 	}
-	fields := d.fields("", root, "questions", "question", "header", "options", "multiSelect")
-	list, ok := fields["questions"]
-	if !ok && fields["question"].kind == isString {
+	if isFlat(root) {
 		d.note("", "one question at top level, taken as questions[0]")
 		return d.check([]Question{d.question("questions[0]", root)})
 	}
+	fields := d.fields("", root, "questions", "question", "header", "options", "multiSelect")
+	list, ok := fields["questions"]
 	for _, stray := range []string{"question", "header", "options", "multiSelect"} {
 		if _, there := fields[stray]; there && ok {
 			d.note(stray, "ignored: beside \"questions\" it means nothing")
@@ -72,6 +81,18 @@ func (d *decoder) questions(root value) []Question {
 		qs = append(qs, d.question(fmt.Sprintf("questions[%d]", i), item))
 	}
 	return d.check(qs)
+}
+
+// isFlat reports whether an object is itself a question.
+func isFlat(root value) bool {
+	flat := false
+	for _, m := range root.members {
+		if m.name == "questions" {
+			return false
+		}
+		flat = flat || m.name == "question" && m.value.kind == isString
+	}
+	return flat
 }
 
 // unwrap reads a value that was sent as a JSON string once more, as models at times do.

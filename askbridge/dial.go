@@ -15,6 +15,7 @@ import (
 type Client struct {
 	socket string
 	token  string
+	bounds bounds
 }
 
 // Dial finds the token beside the socket. It does not connect yet.
@@ -23,7 +24,7 @@ func Dial(socket string) (*Client, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the operator's socket has no token: %w", err)
 	}
-	return &Client{socket: socket, token: string(token)}, nil
+	return &Client{socket: socket, token: string(token), bounds: defaultBounds()}, nil
 }
 
 func (c *Client) open(ctx context.Context, first request) (*wire, error) {
@@ -33,7 +34,7 @@ func (c *Client) open(ctx context.Context, first request) (*wire, error) {
 		return nil, fmt.Errorf("the operator's socket: %w", err)
 	}
 	first.V, first.Token = wireVersion, c.token
-	w := newWire(conn, DefaultLimits().Frame+frameMargin)
+	w := newWire(conn, DefaultLimits().Frame+frameMargin, c.bounds)
 	if err := w.write(first); err != nil {
 		return nil, errors.Join(err, conn.Close())
 	}
@@ -47,10 +48,13 @@ func (c *Client) ToolsListed(ctx context.Context, info ToolsListed) error {
 		return err
 	}
 	defer func() { _ = w.conn.Close() }()
-	_ = w.conn.SetReadDeadline(time.Now().Add(firstFrameWithin)) // fails on closed connections only
+	_ = w.conn.SetReadDeadline(time.Now().Add(c.bounds.first)) // fails on closed connections only
 	var r reply
 	if err := w.read(&r); err != nil {
 		return fmt.Errorf("the host did not acknowledge: %w", err)
+	}
+	if !r.OK {
+		return errors.New("the host did not acknowledge")
 	}
 	return nil
 }
@@ -65,8 +69,11 @@ type AskParams struct {
 // Exchange is one ask that was sent.
 type Exchange struct{ w *wire }
 
-// Ask sends an ask. Close the exchange in any case.
+// Ask sends an ask. Close the exchange in any case. Arguments that are too long to be sent are a *Faults.
 func (c *Client) Ask(ctx context.Context, p AskParams) (*Exchange, error) {
+	if err := checkFrame(p.Arguments, DefaultLimits()); err != nil {
+		return nil, err
+	}
 	w, err := c.open(ctx, request{Type: typeAsk, ID: p.ID, ToolUseID: p.ToolUseID, Arguments: p.Arguments})
 	if err != nil {
 		return nil, err
@@ -87,19 +94,22 @@ func (e *Exchange) Wait(ctx context.Context) (Final, error) {
 	defer stop()
 	last := time.Now()
 	for {
-		if err := e.w.conn.SetReadDeadline(last.Add(graceAfter)); err != nil {
+		if err := e.w.conn.SetReadDeadline(last.Add(e.w.bounds.grace)); err != nil {
 			return Final{}, e.failed(ctx, err)
 		}
 		var r reply
 		if err := e.w.read(&r); err != nil {
 			return Final{}, e.failed(ctx, err)
 		}
+		if ctx.Err() != nil {
+			return Final{}, context.Cause(ctx) // withdrawn: whatever crossed that comes too late
+		}
 		switch {
 		case r.Accepted != nil:
 			last = r.Accepted.Deadline
 		case r.Deadline != nil:
 			last = *r.Deadline
-		case r.Error != "" || len(r.Answers) > 0:
+		case r.Error != "" || answered(r.Answers):
 			return Final{Answers: r.Answers, Notes: r.Notes, Outcome: r.Outcome, Error: r.Error}, nil
 		}
 	}

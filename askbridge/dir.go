@@ -95,7 +95,7 @@ func NewDir(runtime string) (*Dir, error) {
 		err = os.WriteFile(d.Join(tokenName), []byte(d.token), 0o600)
 	}
 	if err != nil {
-		return nil, errors.Join(fmt.Errorf("the dispatch's directory: %w", err), d.Remove())
+		return nil, errors.Join(fmt.Errorf("the dispatch's directory: %w", err), d.remove())
 	}
 	return d, nil
 }
@@ -111,6 +111,15 @@ func (d *Dir) Join(name string) string { return filepath.Join(d.path, name) }
 
 // Remove removes the directory and all that is in it.
 func (d *Dir) Remove() error {
+	// A sweep takes a directory without its lock for one whose process was killed. Where the runtime directory
+	// itself is gone, nobody sweeps it.
+	if done, err := lockDir(filepath.Dir(d.path)); err == nil {
+		defer done()
+	}
+	return d.remove()
+}
+
+func (d *Dir) remove() error {
 	err := os.RemoveAll(d.path)
 	if d.lock != nil {
 		err = errors.Join(err, d.lock.Close())
@@ -134,7 +143,7 @@ func Sweep(runtime string) (int, error) {
 	var errs []error
 	for _, e := range entries {
 		dir := filepath.Join(runtime, e.Name())
-		if !e.IsDir() || !abandoned(dir) {
+		if !e.IsDir() || !isDirName(e.Name()) || !abandoned(dir) {
 			continue
 		}
 		if err := os.RemoveAll(dir); err != nil {
@@ -146,18 +155,25 @@ func Sweep(runtime string) (int, error) {
 	return swept, errors.Join(errs...)
 }
 
-// abandoned reports whether a dispatch's directory is one, and nobody holds its lock.
+// isDirName reports whether NewDir makes such names.
+func isDirName(name string) bool {
+	b, err := hex.DecodeString(name)
+	return err == nil && len(b) == dirNameBytes && hex.EncodeToString(b) == name
+}
+
+// abandoned reports whether nobody holds the lock of a dispatch's directory. Where there is none, its process was
+// killed while it made or removed the directory.
 func abandoned(dir string) bool {
 	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR, 0)
 	if err != nil {
-		return false
+		return errors.Is(err, os.ErrNotExist)
 	}
 	defer func() { _ = lock.Close() }()
 	return unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil
 }
 
-// lockDir keeps two processes from making and sweeping at once: a directory is locked only a moment after it was
-// made.
+// lockDir keeps two processes from making, removing and sweeping at once: a directory is locked only a moment
+// after it was made, and no more a moment before it is gone.
 func lockDir(dir string) (done func(), err error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -77,6 +77,8 @@ type Handler interface {
 // ListenOptions are the limits of a listener; the zero value stands for the defaults.
 type ListenOptions struct {
 	Limits Limits
+
+	bounds bounds
 }
 
 // Listener is the host's end of a dispatch's socket.
@@ -84,6 +86,7 @@ type Listener struct {
 	dir     *Dir
 	handler Handler
 	limits  Limits
+	bounds  bounds
 	socket  net.Listener
 	rate    *rate.Limiter
 	work    sync.WaitGroup
@@ -101,6 +104,9 @@ func Listen(d *Dir, h Handler, o ListenOptions) (*Listener, error) {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits()
 	}
+	if o.bounds == (bounds{}) {
+		o.bounds = defaultBounds()
+	}
 	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
 		// The socket's file takes the mode that its descriptor has when it is bound, so no moment is left in
 		// which it is wider; a umask would be the whole process's.
@@ -112,7 +118,7 @@ func Listen(d *Dir, h Handler, o ListenOptions) (*Listener, error) {
 		return nil, fmt.Errorf("the ask socket: %w", err)
 	}
 	l := &Listener{
-		dir: d, handler: h, limits: o.Limits, socket: socket,
+		dir: d, handler: h, limits: o.Limits, bounds: o.bounds, socket: socket,
 		rate:  rate.NewLimiter(rate.Every(time.Minute/time.Duration(o.Limits.PerMinute)), o.Limits.PerMinute),
 		stop:  make(chan struct{}),
 		conns: map[net.Conn]context.CancelCauseFunc{}, live: map[string]bool{}, failures: map[string]int{},

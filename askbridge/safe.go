@@ -78,7 +78,7 @@ func plain(s string, newlines bool) bool {
 // shown is the positive set.
 func shown(r rune) bool {
 	switch {
-	case r == tokenOpen, r == 0xFFFC, r == 0x2800, r == 0x3164, r == 0xFFA0, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5:
+	case r == tokenOpen, r == 0xFFFC, r == 0x2800, r == 0x3164, r == 0xFFA0, r == 0x115F, r == 0x1160, r == 0x17B4, r == 0x17B5, r == 0x1D159:
 		return false // the token's own sign; and letters, symbols and marks that draw nothing
 	case unicode.Is(unicode.Variation_Selector, r), r == 0x034F:
 		return false
@@ -88,17 +88,47 @@ func shown(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.Is(unicode.Zs, r)
 }
 
-// tokenNames are the tokens that people know by name.
-func tokenNames() map[rune]string {
-	return map[rune]string{
-		0x00: "NUL", 0x07: "BEL", 0x08: "BS", 0x09: "TAB", 0x0A: "LF", 0x0D: "CR", 0x1B: "ESC", 0x7F: "DEL", 0x9B: "CSI",
-		0x9D: "OSC", 0xA0: "NBSP", 0x200D: "ZWJ", tokenOpen: "<",
+// wellKnown returns the name of a rune that people know by one.
+func wellKnown(r rune) string {
+	switch r {
+	case 0x00:
+		return "NUL"
+	case 0x07:
+		return "BEL"
+	case 0x08:
+		return "BS"
+	case 0x09:
+		return "TAB"
+	case 0x0A:
+		return "LF"
+	case 0x0D:
+		return "CR"
+	case 0x1B:
+		return "ESC"
+	case 0x7F:
+		return "DEL"
+	case 0x9B:
+		return "CSI"
+	case 0x9D:
+		return "OSC"
+	case 0xA0:
+		return "NBSP"
+	case 0x200D:
+		return "ZWJ"
+	case tokenOpen:
+		return "<"
 	}
+	return ""
+}
+
+// named are the runes that are wellKnown.
+func named() []rune {
+	return []rune{0x00, 0x07, 0x08, 0x09, 0x0A, 0x0D, 0x1B, 0x7F, 0x9B, 0x9D, 0xA0, 0x200D, tokenOpen}
 }
 
 func writeToken(b *strings.Builder, r rune) {
 	b.WriteRune(tokenOpen)
-	if name, ok := tokenNames()[r]; ok {
+	if name := wellKnown(r); name != "" {
 		b.WriteString(name)
 	} else {
 		fmt.Fprintf(b, "U+%04X", r)
@@ -108,29 +138,33 @@ func writeToken(b *strings.Builder, r rune) {
 
 var errNotSafe = errors.New("not a safe text")
 
-// Unsafe reads a safe text back to what was sent.
+// Unsafe reads a safe text back to what was sent. It is an error when neither Safe nor SafeText makes that text.
 func Unsafe(s string) (string, error) {
 	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, string(tokenOpen))
+	for rest := s; rest != ""; {
+		before, tokens, found := strings.Cut(rest, string(tokenOpen))
 		b.WriteString(before)
 		if !found {
-			return b.String(), nil
+			break
 		}
-		token, after, found := strings.Cut(rest, string(tokenClose))
+		token, after, found := strings.Cut(tokens, string(tokenClose))
 		if !found {
 			return "", errNotSafe
 		}
 		if err := readToken(&b, token); err != nil {
 			return "", err
 		}
-		s = after
+		rest = after
 	}
+	if sent := b.String(); Safe(sent) == s || SafeText(sent) == s {
+		return sent, nil
+	}
+	return "", errNotSafe
 }
 
 func readToken(b *strings.Builder, token string) error {
-	for r, name := range tokenNames() {
-		if token == name {
+	for _, r := range named() {
+		if token == wellKnown(r) {
 			b.WriteRune(r)
 			return nil
 		}

@@ -7,13 +7,15 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"sync/atomic"
 	"time"
 )
 
-// Outcomes of calls that never became an ask.
+// Outcomes of calls that never became an ask, or that the host left without an end.
 const (
-	outcomeInvalid = "invalid"
-	outcomeLimit   = "limit"
+	outcomeInvalid   = "invalid"
+	outcomeLimit     = "limit"
+	outcomeCancelled = "cancelled" // the host came back with nothing usable
 )
 
 // serve serves one connection, which is one exchange.
@@ -26,8 +28,8 @@ func (l *Listener) serve(ctx context.Context, cancel context.CancelCauseFunc, co
 		refuse("a process of user %d connected", uid)
 		return
 	}
-	w := newWire(conn, l.limits.Frame+frameMargin)
-	_ = conn.SetReadDeadline(time.Now().Add(firstFrameWithin)) // fails on closed connections only, as the read will
+	w := newWire(conn, l.limits.Frame+frameMargin, l.bounds)
+	_ = conn.SetReadDeadline(time.Now().Add(l.bounds.first)) // fails on closed connections only, as the read will
 	var first request
 	switch err := w.read(&first); {
 	case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
@@ -77,50 +79,59 @@ func (l *Listener) ask(ctx context.Context, cancel context.CancelCauseFunc, w *w
 		}
 		return w.write(reply{Deadline: &t})
 	}}
-	delivered := make(chan struct{})
-	l.work.Go(func() { watch(w, cancel, delivered) })
+	got := &receipt{delivered: make(chan struct{})}
+	l.work.Go(func() { watch(w, cancel, got) })
 	final := l.handler.Ask(ctx, call)
-	l.finish(ctx, w, final, delivered)
+	l.finish(ctx, w, final, got)
 }
 
-// watch reads while the ask is open: the end of the connection withdraws it, and so does a cancel.
-func watch(w *wire, cancel context.CancelCauseFunc, delivered chan<- struct{}) {
+// receipt is the word that an answer was passed on, which counts only once there is one.
+type receipt struct {
+	sent      atomic.Bool // set before the final line is written
+	delivered chan struct{}
+}
+
+// watch reads while the ask is open: the end of the connection withdraws it, and so does a cancel. A cancel that
+// crossed the answer means nothing.
+func watch(w *wire, cancel context.CancelCauseFunc, got *receipt) {
 	for {
 		var r request
 		if err := w.read(&r); err != nil {
 			cancel(ErrAskerGone)
 			return
 		}
+		sent := got.sent.Load()
 		switch {
-		case r.Delivered:
-			close(delivered)
+		case r.Delivered && sent:
+			close(got.delivered)
 			return
-		case r.Type == typeCancel:
+		case r.Type == typeCancel && !sent:
 			cancel(ErrCancelled)
 		}
 	}
 }
 
 // finish sends the end of a call and, after an answer, waits for the word that it was passed on.
-func (l *Listener) finish(ctx context.Context, w *wire, f Final, delivered <-chan struct{}) {
+func (l *Listener) finish(ctx context.Context, w *wire, f Final, got *receipt) {
 	out := reply{Answers: f.Answers, Notes: f.Notes}
-	if f.Error != "" || len(f.Answers) == 0 {
+	switch {
+	case f.Error != "":
 		out = reply{Error: f.Error, Outcome: f.Outcome}
-		if out.Error == "" {
-			out.Error = "operator did not answer; proceed without this input" // whatever happened, never an empty answer
-		}
+	case !answered(f.Answers): // whatever happened, never an empty answer
+		out = reply{Error: "operator did not answer; proceed without this input (outcome: cancelled)", Outcome: outcomeCancelled}
 	}
+	got.sent.Store(true)
 	err := w.write(out)
 	ok := false
 	if err == nil && out.Error == "" {
-		timer := time.NewTimer(deliverWithin)
+		timer := time.NewTimer(l.bounds.deliver)
 		defer timer.Stop()
 		select {
-		case <-delivered:
+		case <-got.delivered:
 			ok = true
 		case <-ctx.Done():
 			select { // both at once: the word came just before the end
-			case <-delivered:
+			case <-got.delivered:
 				ok = true
 			default:
 			}

@@ -2,10 +2,12 @@ package askbridge
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
+	"strings"
 	"sync"
 	"time"
 )
@@ -13,13 +15,17 @@ import (
 // wireVersion is the version of the messages.
 const wireVersion = 1
 
-// Bounds of single steps on the wire. None of them bounds how long an ask waits.
-const (
-	firstFrameWithin = 10 * time.Second // from a connection to its first frame, and from that to its first answer
-	writeWithin      = 10 * time.Second // a peer that does not read blocks a writer after some 200 kB
-	deliverWithin    = 10 * time.Second // from the final line to the word that it was passed on
-	graceAfter       = 10 * time.Second // from the last deadline told to the grandchild's giving up by itself
-)
+// bounds are how long single steps on the wire can take. None of them bounds how long an ask waits.
+type bounds struct {
+	first   time.Duration // from a connection to its first frame, and from that to its first answer
+	write   time.Duration // a peer that does not read blocks a writer after some 200 kB
+	deliver time.Duration // from the final line to the word that it was passed on
+	grace   time.Duration // from the last deadline told to the grandchild's giving up by itself
+}
+
+func defaultBounds() bounds {
+	return bounds{first: 10 * time.Second, write: 10 * time.Second, deliver: 10 * time.Second, grace: 10 * time.Second}
+}
 
 // Types of the grandchild's messages.
 const (
@@ -52,6 +58,35 @@ type reply struct {
 	OK       bool              `json:"ok,omitempty"`
 }
 
+// answered reports whether there are answers and each of them is one: words, or a list of words. A list can be
+// empty, because an operator can say so; null is no list.
+func answered(answers map[string]any) bool {
+	for _, a := range answers {
+		switch v := a.(type) {
+		case string:
+			if strings.TrimSpace(v) == "" {
+				return false
+			}
+		case []string:
+			if v == nil {
+				return false
+			}
+		case []any:
+			for _, item := range v {
+				if _, ok := item.(string); !ok {
+					return false
+				}
+			}
+			if v == nil {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(answers) > 0
+}
+
 type deadline struct {
 	Deadline time.Time `json:"deadline"`
 }
@@ -60,15 +95,16 @@ var errFrameTooLong = errors.New("the line is longer than a frame can be")
 
 // wire is a connection that carries lines of JSON. Reads belong to one goroutine; writes may come from several.
 type wire struct {
-	conn  net.Conn
-	in    *bufio.Reader
-	limit int
+	conn   net.Conn
+	in     *bufio.Reader
+	limit  int
+	bounds bounds
 
 	mu sync.Mutex // held while a line is written
 }
 
-func newWire(conn net.Conn, limit int) *wire {
-	return &wire{conn: conn, in: bufio.NewReader(conn), limit: limit}
+func newWire(conn net.Conn, limit int, b bounds) *wire {
+	return &wire{conn: conn, in: bufio.NewReader(conn), limit: limit, bounds: b}
 }
 
 // read reads one line, however it is cut into packets.
@@ -94,15 +130,17 @@ func (w *wire) read(v any) error {
 }
 
 func (w *wire) write(v any) error {
-	line, err := json.Marshal(v)
-	if err != nil {
+	var line bytes.Buffer
+	enc := json.NewEncoder(&line)
+	enc.SetEscapeHTML(false) // arguments go as they came, and no longer than they came
+	if err := enc.Encode(v); err != nil {
 		return err
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if err := w.conn.SetWriteDeadline(time.Now().Add(writeWithin)); err != nil {
+	if err := w.conn.SetWriteDeadline(time.Now().Add(w.bounds.write)); err != nil {
 		return err
 	}
-	_, err = w.conn.Write(append(line, '\n'))
+	_, err := w.conn.Write(line.Bytes())
 	return err
 }

@@ -49,14 +49,13 @@ func (r *receipts) name(result, id any) {
 // Write implements io.Writer. mcp-go writes each message with one call.
 func (r *receipts) Write(p []byte) (int, error) {
 	n, err := r.out.Write(p)
-	if err != nil {
-		return n, err
-	}
 	if ex := r.take(p); ex != nil {
-		_ = ex.Delivered() // a host that is gone has noted the answer as not delivered
+		if err == nil {
+			_ = ex.Delivered() // a host that is gone has noted the answer as not delivered
+		}
 		_ = ex.Close()
 	}
-	return n, nil
+	return n, err
 }
 
 // take returns the exchange whose response this message is.

@@ -32,14 +32,35 @@ const unanswered = "operator did not answer; proceed without this input (outcome
 // empty path, or a host that is gone, the tool is there and every call of it fails with the outcome no_operator.
 // Diagnostics of the protocol go to stderr.
 func Serve(ctx context.Context, socket string, stdin io.Reader, stdout, stderr io.Writer, version string) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	g := &grandchild{receipts: newReceipts(stdout)}
+	return newGrandchild(socket, stdout).serve(ctx, stdin, stderr, version)
+}
+
+// grandchild is one server.
+type grandchild struct {
+	server        *server.MCPServer
+	client        *askbridge.Client
+	lost          error // why there is no client
+	receipts      *receipts
+	clientGone    func() bool // set by serve: whether standard input has ended, or the server was told to stop
+	progressEvery time.Duration
+}
+
+func newGrandchild(socket string, stdout io.Writer) *grandchild {
+	g := &grandchild{receipts: newReceipts(stdout), progressEvery: progressEvery}
 	if socket == "" {
 		g.lost = errors.New("this server was not started by kitsoki")
 	} else {
 		g.client, g.lost = askbridge.Dial(socket)
 	}
+	return g
+}
+
+func (g *grandchild) serve(ctx context.Context, stdin io.Reader, stderr io.Writer, version string) error {
+	var ended flag
+	stopped := ctx
+	g.clientGone = func() bool { return ended.isSet() || stopped.Err() != nil }
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
 	hooks := &server.Hooks{}
 	hooks.AddBeforeListTools(g.listing)
 	hooks.AddAfterCallTool(func(_ context.Context, id any, _ *mcp.CallToolRequest, result any) { g.receipts.name(result, id) })
@@ -49,21 +70,12 @@ func Serve(ctx context.Context, socket string, stdin io.Reader, stdout, stderr i
 	stdio := server.NewStdioServer(g.server)
 	server.WithWorkerPoolSize(workers)(stdio)
 	server.WithErrorLogger(log.New(stderr, "kitsoki mcp-operator-ask: ", 0))(stdio)
-	err := stdio.Listen(ctx, &ending{in: stdin, end: g.clientGone.set}, g.receipts)
+	err := stdio.Listen(ctx, &ending{in: stdin, end: ended.set}, g.receipts)
 	g.receipts.close()
 	if err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("the MCP connection failed: %w", err)
 	}
 	return nil
-}
-
-// grandchild is one server.
-type grandchild struct {
-	server     *server.MCPServer
-	client     *askbridge.Client
-	lost       error // why there is no client
-	receipts   *receipts
-	clientGone flag
 }
 
 // listing tells the host, before the answer goes out, that the agent learns of the tool now.
@@ -92,7 +104,11 @@ func (g *grandchild) ask(ctx context.Context, req mcp.CallToolRequest) (*mcp.Cal
 	ctx, stop := g.withCause(ctx)
 	defer stop()
 	ex, err := g.client.Ask(ctx, askbridge.AskParams{ID: newID(), ToolUseID: toolUseID(req), Arguments: arguments})
-	if err != nil {
+	var faults *askbridge.Faults
+	switch {
+	case errors.As(err, &faults):
+		return failure("%s", faults), nil
+	case err != nil:
 		return failure(unanswered, "no_operator", err), nil
 	}
 	stopProgress := g.progress(ctx, req)
@@ -119,7 +135,7 @@ func (g *grandchild) ask(ctx context.Context, req mcp.CallToolRequest) (*mcp.Cal
 func (g *grandchild) withCause(ctx context.Context) (context.Context, func()) {
 	out, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	stop := context.AfterFunc(ctx, func() {
-		if g.clientGone.isSet() {
+		if g.clientGone() {
 			cancel(askbridge.ErrAskerGone)
 		} else {
 			cancel(askbridge.ErrCancelled)
@@ -160,7 +176,7 @@ func (g *grandchild) progress(ctx context.Context, req mcp.CallToolRequest) (sto
 	quit, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
-		ticker := time.NewTicker(progressEvery)
+		ticker := time.NewTicker(g.progressEvery)
 		defer ticker.Stop()
 		for n := 1; ; n++ {
 			select {

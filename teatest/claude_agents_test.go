@@ -34,7 +34,7 @@ func TestClaudesSubAgentAsks(t *testing.T) { eachClaude(t, claudeSubAgentAsks) }
 func claudeSubAgentAsks(t *testing.T, v claudecli.Version) {
 	d := sit(t, v, nil,
 		delegate("toolu_agent", "find a database", false),
-		inSubAgent(ask("Which DB?", "Postgres", "SQLite")),
+		inSubAgent(ask("Postgres", "SQLite")),
 		inSubAgent(goOn("toolu_db", "SQLite was chosen.")),
 		goOn("toolu_agent", "My helper found one."),
 	)
@@ -86,7 +86,7 @@ func claudeBackgroundSubAgent(t *testing.T, v claudecli.Version) {
 
 // background is a script in which the main agent ends its own work while a sub-agent still has to ask.
 func background(hold <-chan struct{}) []messagesapi.Step {
-	asks := inSubAgent(ask("Which DB?", "Postgres", "SQLite"))
+	asks := inSubAgent(ask("Postgres", "SQLite"))
 	asks.Hold = hold
 	return []messagesapi.Step{
 		delegate("toolu_agent", "find a database", true),

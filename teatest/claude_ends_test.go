@@ -17,7 +17,7 @@ func TestClaudeIsTimedOut(t *testing.T) { eachClaude(t, claudeTimedOut) }
 
 func claudeTimedOut(t *testing.T, v claudecli.Version) {
 	d := sit(t, v, []string{"--ask-wait", "2s"},
-		ask("Which DB?", "Postgres", "SQLite"),
+		ask("Postgres", "SQLite"),
 		goOn("toolu_db", "Nobody was there."),
 	)
 	d.prompt("build it")
@@ -57,7 +57,7 @@ func TestClaudeCancelsItsCall(t *testing.T) { eachClaude(t, claudeCancels) }
 
 func claudeCancels(t *testing.T, v claudecli.Version) {
 	d := sit(t, v, []string{agent.EnvClaudeBin + "=" + impatient(t, claudecli.Require(t, v))},
-		ask("Which DB?", "Postgres", "SQLite"),
+		ask("Postgres", "SQLite"),
 		goOn("toolu_db", "It took too long."),
 	)
 	d.prompt("build it")
@@ -77,7 +77,7 @@ func TestClaudeIsKilledWhileItAsksAndResumed(t *testing.T) { eachClaude(t, claud
 
 func claudeKilledAndResumed(t *testing.T, v claudecli.Version) {
 	again := messagesapi.PromptContains("and now")
-	first := ask("Which DB?", "Postgres", "SQLite")
+	first := ask("Postgres", "SQLite")
 	first.When = messagesapi.All(first.When, messagesapi.Not(again))
 	d := sit(t, v, nil,
 		first,

@@ -124,10 +124,10 @@ func (d *desk) traced(event string) []record {
 	return slices.DeleteFunc(traceOf(d.t, d.env), func(r record) bool { return r.Event != event })
 }
 
-// ask is a step in which the model asks one single-select question, with the call toolu_db.
-func ask(question string, labels ...string) messagesapi.Step {
+// ask is a step in which the model asks which DB, with the call toolu_db.
+func ask(labels ...string) messagesapi.Step {
 	return messagesapi.Step{
-		When: messagesapi.ToolOffered(askTool), Reply: messagesapi.Call("toolu_db", askTool, askInput(map[string][]string{question: labels})),
+		When: messagesapi.ToolOffered(askTool), Reply: messagesapi.Call("toolu_db", askTool, askInput(map[string][]string{"Which DB?": labels})),
 	}
 }
 
@@ -179,7 +179,7 @@ func TestClaudeIsDeclined(t *testing.T) { eachClaude(t, claudeDeclined) }
 
 func claudeDeclined(t *testing.T, v claudecli.Version) {
 	d := sit(t, v, nil,
-		ask("Which DB?", "Postgres (Recommended)", "SQLite"),
+		ask("Postgres (Recommended)", "SQLite"),
 		goOn("toolu_db", "I assume nothing."),
 	)
 	d.prompt("build it")

@@ -19,7 +19,7 @@ func TestClaudeWaits75Seconds(t *testing.T) {
 	program(t)
 	t.Parallel()
 	d := sit(t, claudecli.Current, nil,
-		ask("Which DB?", "Postgres", "SQLite"),
+		ask("Postgres", "SQLite"),
 		goOn("toolu_db", "It was worth the wait."),
 	)
 	d.prompt("build it")
