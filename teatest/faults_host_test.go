@@ -134,8 +134,9 @@ func TestHostIsSuspendedWhileAnAskIsOpen(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(lookup(s.env, "XDG_STATE_HOME"), "kitsoki")); err != nil {
 		t.Fatal(err)
 	}
-	s.open(t, "--ask-wait", "2s")
+	s.open(t, "--ask-wait", "5s")
 	s.turn()
+	s.waitFor("more time") // the form is open
 	agentPID := member(t, s.env, "stream-json")
 	signal(t, s.cmd.Process.Pid, unix.SIGSTOP)
 	if !eventually(func() bool { p := arguments(agentPID); return p[0] == "" }) {
