@@ -85,13 +85,19 @@ func (c *Client) Ask(ctx context.Context, p AskParams) (*Exchange, error) {
 // a host that hangs does not keep the agent for ever. When ctx ends the ask is withdrawn: as cancelled by the
 // client, unless the cause is ErrAskerGone.
 func (e *Exchange) Wait(ctx context.Context) (Final, error) {
+	withdrawn := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
+		defer close(withdrawn)
 		if !errors.Is(context.Cause(ctx), ErrAskerGone) {
 			_ = e.w.write(request{Type: typeCancel}) // a host that is gone needs no word
 		}
 		_ = e.w.conn.Close()
 	})
-	defer stop()
+	defer func() {
+		if !stop() {
+			<-withdrawn // or the caller's Close could overtake the cancel
+		}
+	}()
 	last := time.Now()
 	for {
 		if err := e.w.conn.SetReadDeadline(last.Add(e.w.bounds.grace)); err != nil {

@@ -104,6 +104,9 @@ func Listen(d *Dir, h Handler, o ListenOptions) (*Listener, error) {
 	if o.Limits == (Limits{}) {
 		o.Limits = DefaultLimits()
 	}
+	if o.Limits.PerMinute <= 0 {
+		o.Limits.PerMinute = DefaultLimits().PerMinute
+	}
 	if o.bounds == (bounds{}) {
 		o.bounds = defaultBounds()
 	}

@@ -189,17 +189,28 @@ func TestOwnWordsBesideARowStayExact(t *testing.T) {
 
 // Whatever is in an answer: it is accepted exactly when each question is settled, and the others are named.
 func TestAnswersAreCheckedQuestionByQuestion(t *testing.T) {
-	answer := rapid.Custom(func(t *rapid.T) host.Answer {
+	seldom := func(t *rapid.T, what string) bool { return rapid.IntRange(0, 7).Draw(t, what) == 0 }
+	anything := func(t *rapid.T, rows int) host.Answer {
 		return host.Answer{
-			Picked: rapid.SliceOfN(rapid.IntRange(-1, 3), 0, 3).Draw(t, "rows"), Text: rapid.SampledFrom([]string{"", "", "", " ", "x", "\u00a0", "\u200b"}).Draw(t, "text"),
-			Note: rapid.SampledFrom([]string{"", "n"}).Draw(t, "note"), Skipped: rapid.IntRange(0, 3).Draw(t, "skipped") == 0, None: rapid.IntRange(0, 3).Draw(t, "none") == 0,
+			Picked: rapid.SliceOfN(rapid.IntRange(0, max(0, rows-1)), 0, 3).Draw(t, "rows"),
+			Text:   rapid.SampledFrom([]string{"", "", "", " ", "x", "\u00a0", "\u200b"}).Draw(t, "text"),
+			Note:   rapid.SampledFrom([]string{"", "n"}).Draw(t, "note"), Skipped: seldom(t, "skipped"), None: seldom(t, "none"),
 		}
-	})
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		qs := drawHostileQuestions(t)
-		as := rapid.SliceOfN(answer, 0, len(qs)+1).Draw(t, "answers")
-		if rapid.Bool().Draw(t, "one each") {
-			as = rapid.SliceOfN(answer, len(qs), len(qs)).Draw(t, "answers of each")
+		var as []host.Answer
+		for _, q := range qs {
+			a := anything(t, len(q.Options))
+			if len(a.Picked) > 0 && seldom(t, "no such row") {
+				a.Picked[0] = rapid.SampledFrom([]int{-1, len(q.Options)}).Draw(t, "row")
+			}
+			as = append(as, a)
+		}
+		if seldom(t, "one too many") {
+			as = append(as, host.Answer{Text: "x"})
+		} else if seldom(t, "one missing") {
+			as = as[1:]
 		}
 		var want, got []int
 		if len(as) != len(qs) {

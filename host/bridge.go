@@ -143,7 +143,11 @@ func operatorQuestions(in []askbridge.Question) []OperatorQuestion {
 func refusal(qs []OperatorQuestion, err error) askbridge.Final {
 	for _, never := range []error{ErrUnaskable, ErrDuplicateID, ErrTooManyAsks} {
 		if errors.Is(err, never) {
-			return askbridge.Final{Outcome: "invalid", Error: "the operator was not asked: " + err.Error()}
+			outcome := "invalid"
+			if errors.Is(err, ErrTooManyAsks) {
+				outcome = "limit"
+			}
+			return askbridge.Final{Outcome: outcome, Error: "the operator was not asked: " + err.Error()}
 		}
 	}
 	var u *Unanswered

@@ -185,6 +185,42 @@ func TestCloseGivesUp(t *testing.T) {
 	closed(t, board)
 }
 
+// Close waits for surfaces that are slow to let go, as long as it may.
+func TestCloseWaitsForSurfaces(t *testing.T) {
+	board := host.NewSwitchboard(host.SwitchboardOptions{})
+	defer board.Declare(nil)()
+	came, goOn, got, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1), make(chan error, 1)
+	board.Attach("slow", host.PrompterFunc(func(context.Context, string, []host.OperatorQuestion) (map[string]any, error) {
+		close(came)
+		<-goOn
+		return map[string]any{database.Question: "Postgres"}, nil
+	}), nil)
+	go func() {
+		_, err := board.Ask(context.Background(), "s1", []host.OperatorQuestion{database})
+		got <- err
+	}()
+	wait(t, came)
+	short, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := board.Close(short); !errors.Is(err, context.Canceled) {
+		t.Errorf("with no time to wait, closed with %v", err)
+	}
+	go func() { ended <- board.Close(context.Background()) }()
+	select {
+	case err := <-ended:
+		t.Errorf("closed with %v while a surface was still at it", err)
+		ended <- err
+	case <-time.After(50 * time.Millisecond): // long enough to fail nearly always when it does not wait
+	}
+	close(goOn)
+	if err := wait(t, ended); err != nil {
+		t.Error(err)
+	}
+	if err := wait(t, got); outcomeOf(err) != host.HostClosing {
+		t.Errorf("the asker got %v", err)
+	}
+}
+
 // Answers go home by question text and label. Where these do not tell questions or rows apart, an ask that did
 // not come over the wire is refused as well, instead of bringing one question's answer to the other.
 func TestAmbiguousQuestionsAreRefused(t *testing.T) {

@@ -139,7 +139,7 @@ func TestAnswerAgainstDeadline(t *testing.T) {
 		}
 	}
 	t.Logf("%d answers and %d deadlines won", answers, timeouts)
-	if min(answers, timeouts) < rounds/100 {
+	if min(answers, timeouts) == 0 {
 		t.Errorf("%d answers and %d deadlines won; this was no race", answers, timeouts)
 	}
 }
