@@ -23,9 +23,9 @@ import (
 // surfaceName is what the terminal is called where surfaces are named.
 const surfaceName = "terminal"
 
-// frames a second: half of bubbletea's default halves what an idle screen costs, and a new ask is still drawn
-// within 34 ms.
-const frames = 30
+// frames a second: bubbletea's default costs an idle screen more than twice as much, and a new ask is still drawn
+// within 42 ms.
+const frames = 24
 
 // Terminal is where Run draws and reads.
 type Terminal struct {
