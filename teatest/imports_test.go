@@ -21,6 +21,7 @@ var house = map[string][]string{
 	"host/hosttest": {"host"},
 	"host/agent":    {"askbridge", "host"},
 	"host/trace":    {"askbridge", "host"},
+	"host/settings": {},
 	"host/session":  {"askbridge", "host", "host/agent", "host/trace"},
 	"tui":           {"askbridge", "host", "host/session", "host/control"},
 }
@@ -39,6 +40,8 @@ var outside = map[string][]string{
 	"askbridge": {"golang.org/x/sys", "golang.org/x/time", "github.com/rivo/uniseg"},
 	"mcpstdio":  {"github.com/mark3labs/mcp-go"},
 	"host":      {},
+
+	"host/settings": {"github.com/goccy/go-yaml"},
 }
 
 func TestImportsKeepTheirDirection(t *testing.T) {

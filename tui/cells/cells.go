@@ -25,12 +25,21 @@ func Cut(s string, w int) string {
 	return ansi.Truncate(s, w, "…")
 }
 
-// Wrap breaks text into lines of at most w cells, at words where it can.
+// Wrap breaks text into lines of at most w cells, at words where it can. A cell is the least width, in which a wide
+// character stands out.
 func Wrap(s string, w int) []string {
 	if w <= 0 {
 		return nil
 	}
-	return strings.Split(ansi.Wrap(s, w, ""), "\n")
+	var lines []string
+	for line := range strings.SplitSeq(ansi.Wrap(s, w, ""), "\n") {
+		if ansi.StringWidth(line) > w { // x/ansi 0.11 lets a dash after several spaces pass
+			lines = append(lines, strings.Split(ansi.Hardwrap(line, w, true), "\n")...)
+			continue
+		}
+		lines = append(lines, line)
+	}
+	return lines
 }
 
 // Pad cuts or fills one line to exactly w cells.

@@ -18,12 +18,16 @@ type Map struct {
 
 	// composer
 	Submit, NewLine, Stop, OpenAsk, Unqueue, PageUp, PageDown, Bottom key.Binding
+	Older, Newer, Search, Tools, Sessions, NextSession                key.Binding
 
 	// a question's list and fields
 	Up, Down, Row, Pick, Take, Own, Next, Prev, Skip, Decline, More, Fold key.Binding
-	Note, Preview, Filter                                                 key.Binding
+	Note, Preview, Filter, Inbox, Peek, Copy, AskBack, Recommended        key.Binding
 	Accept, Leave, MoreInField                                            key.Binding
 	OptionsUp, OptionsDown, QuestionUp, QuestionDown                      key.Binding
+
+	// the list of sessions, and of what is queued
+	NewSession, Rename, CloseRow, Continue key.Binding
 }
 
 func bind(keys, shown, does string) key.Binding {
@@ -43,10 +47,17 @@ func Default() Map {
 		NewLine:  bind("alt+enter ctrl+j", "Alt+Enter", "new line"),
 		Stop:     bind("esc", "Esc Esc", "stop"),
 		OpenAsk:  bind("ctrl+o", "^O", "open ask"),
+		Older:    bind("up", "↑", "earlier prompt, on the first line"),
+		Newer:    bind("down", "↓", "later prompt, on the last line"),
+		Search:   bind("ctrl+f", "^F", "search the log"),
+		Tools:    bind("ctrl+t", "^T", "fold or unfold tool calls"),
+		Sessions: bind("ctrl+l", "^L", "sessions"),
 		Unqueue:  bind("ctrl+p", "^P", "unqueue"),
 		PageUp:   bind("pgup", "PgUp", "older"),
 		PageDown: bind("pgdown", "PgDn", "newer"),
 		Bottom:   bind("ctrl+end", "^End", "newest"),
+
+		NextSession: bind("ctrl+n", "^N", "next session"),
 
 		Up:           bind("up k", "↑ k", "up"),
 		Down:         bind("down j", "↓ j", "down"),
@@ -59,6 +70,11 @@ func Default() Map {
 		Note:         bind("n", "n", "note"),
 		Preview:      bind("p", "p", "preview"),
 		Filter:       bind("/", "/", "filter"),
+		Inbox:        bind("ctrl+o", "^O", "inbox"),
+		Peek:         bind("v", "v", "peek"),
+		Copy:         bind("y", "y", "copy"),
+		AskBack:      bind("e", "e", "ask back"),
+		Recommended:  bind("r", "r", "tick what is recommended"),
 		Skip:         bind("s", "s", "skip"),
 		Decline:      bind("ctrl+x", "^X", "decline"),
 		More:         bind("+", "+", "more time"),
@@ -70,6 +86,11 @@ func Default() Map {
 		OptionsDown:  bind("pgdown", "PgDn", "options down"),
 		QuestionUp:   bind("ctrl+u", "^U", "question up"),
 		QuestionDown: bind("ctrl+d", "^D", "question down"),
+
+		NewSession: bind("n", "n", "new session"),
+		Rename:     bind("r", "r", "rename"),
+		CloseRow:   bind("x", "x", "close"),
+		Continue:   bind("o", "o", "continue outside"),
 	}
 }
 

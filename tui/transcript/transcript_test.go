@@ -9,14 +9,23 @@ import (
 	"github.com/charmbracelet/lipgloss"
 	"github.com/muesli/termenv"
 
-	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/styles"
 )
 
 func newLog(width int, events ...session.Event) *Model {
-	m := New(styles.New(lipgloss.NewRenderer(io.Discard, termenv.WithProfile(termenv.Ascii))))
+	return newLogIn(styles.New(lipgloss.NewRenderer(io.Discard, termenv.WithProfile(termenv.Ascii))), width, events...)
+}
+
+func colours() styles.Styles {
+	r := lipgloss.NewRenderer(io.Discard)
+	r.SetColorProfile(termenv.ANSI)
+	return styles.New(r)
+}
+
+func newLogIn(st styles.Styles, width int, events ...session.Event) *Model {
+	m := New(st)
 	m.Resize(width)
 	for _, e := range events {
 		m.Add(e)
@@ -56,34 +65,6 @@ func TestTwoMessagesAtOnceStayApart(t *testing.T) {
 	}
 }
 
-func TestToolsShowWhatBecameOfThem(t *testing.T) {
-	m := newLog(40,
-		session.Event{Kind: session.Tool, Key: "1", Tool: "Read", Text: "main.go"},
-		session.Event{Kind: session.Tool, Key: "2", Tool: "Bash", Text: "go test"},
-		session.Event{Kind: session.ToolDone, Key: "1"},
-		session.Event{Kind: session.ToolDone, Key: "2", Failed: true, Text: "exit 1"},
-	)
-	got := text(m, 20)
-	if !strings.Contains(got, "* Read main.go") || !strings.Contains(got, " ok\n") || !strings.Contains(got, "* Bash go test · failed: exit 1") {
-		t.Errorf("got\n%s", got)
-	}
-}
-
-func TestOutcomesOfAsksAreWrittenDown(t *testing.T) {
-	m := newLog(60,
-		session.Event{Kind: session.AskOpened, Key: "q", Text: "Which DB?", Path: []string{"tests"}},
-		session.Event{Kind: session.AskSettled, Key: "q", Outcome: host.Answered, Text: "Postgres"},
-		session.Event{Kind: session.AskDelivery, Key: "q", Failed: true},
-		session.Event{Kind: session.AskSettled, Key: "q", Outcome: host.TimedOut},
-	)
-	got := text(m, 20)
-	for _, want := range []string{"? tests asks: Which DB?", "= Postgres", "did not reach the agent", "- not answered: timed out"} {
-		if !strings.Contains(got, want) {
-			t.Errorf("%q is missing in\n%s", want, got)
-		}
-	}
-}
-
 func TestWindowStaysWhereItIsReadAndFollowsAtTheEnd(t *testing.T) {
 	m := newLog(40)
 	for i := range 50 {
@@ -110,29 +91,24 @@ func TestWindowStaysWhereItIsReadAndFollowsAtTheEnd(t *testing.T) {
 
 func TestLogIsBoundedAndFitsItsWidth(t *testing.T) {
 	m := newLog(30)
-	for i := range maxLines + slack + 100 {
-		m.Add(session.Event{Kind: session.Tool, Key: fmt.Sprint(i), Tool: "Bash", Text: strings.Repeat("漢字 words ", 20)})
+	for i := range maxLines/2 + slack {
+		m.Add(session.Event{Kind: session.Tool, Key: fmt.Sprint(i), Tool: "Bash", Text: strings.Repeat("漢字 words ", 5)})
+		m.Add(session.Event{Kind: session.Said, Key: fmt.Sprint(i), Text: "`漢字` **words** and more of them, and a - dash"})
 	}
-	if m.total > maxLines+slack {
+	if m.total > maxLines+slack || len(m.blocks) > maxLines {
 		t.Errorf("%d lines are kept", m.total)
+	}
+	for i := range 3 * maxCalls {
+		m.Add(session.Event{Kind: session.Tool, Key: fmt.Sprint(i), Tool: "Bash"})
+	}
+	if m.calls > maxCalls+slack || len(m.running) > maxCalls+slack {
+		t.Errorf("%d calls are kept, %d wait", m.calls, len(m.running))
 	}
 	for _, width := range []int{30, 80, 12} {
 		m.Resize(width)
 		for _, l := range m.View(40) {
 			if w := cells.Width(l); w > width {
 				t.Fatalf("a line of %d cells at width %d: %q", w, width, l)
-			}
-		}
-	}
-}
-
-func BenchmarkAddAndDraw100kLines(b *testing.B) {
-	for b.Loop() {
-		m := newLog(80)
-		for i := range 100_000 {
-			m.Add(session.Event{Kind: session.Said, Key: fmt.Sprint(i), Text: "a line of the agent's words"})
-			if i%500 == 0 {
-				m.View(24)
 			}
 		}
 	}
