@@ -48,8 +48,9 @@ func (r *receipts) name(result, id any) {
 
 // Write implements io.Writer. mcp-go writes each message with one call.
 func (r *receipts) Write(p []byte) (int, error) {
+	ex := r.take(p) // once it is written the client can use its id again
 	n, err := r.out.Write(p)
-	if ex := r.take(p); ex != nil {
+	if ex != nil {
 		if err == nil {
 			_ = ex.Delivered() // a host that is gone has noted the answer as not delivered
 		}

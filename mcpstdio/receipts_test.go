@@ -122,3 +122,46 @@ func TestOnlyTheResultIsTheReceipt(t *testing.T) {
 		t.Error("not delivered")
 	}
 }
+
+// lingering is a standard output whose first line with a certain text is out before whoever wrote it goes on.
+type lingering struct {
+	out  io.Writer
+	text []byte
+	open chan struct{} // closed when it goes on
+}
+
+func (l *lingering) Write(p []byte) (int, error) {
+	n, err := l.out.Write(p)
+	if bytes.Contains(p, l.text) {
+		<-l.open
+	}
+	return n, err
+}
+
+// A client may use an id again as soon as it has read the result: the word of delivery is still the first call's.
+func TestAnIDThatIsUsedAgainAtOnce(t *testing.T) {
+	h, l := newHost(t), &lingering{text: []byte("first"), open: make(chan struct{})}
+	c := start(t.Context(), t, func(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+		l.out = stdout
+		return serve(h.dir.Socket())(ctx, stdin, l)
+	})
+	c.initialize()
+	c.call("1", simple)
+	first := receive(t, "the first ask", h.asks).answer(map[string]any{"Q?": "first"})
+	receive(t, "the first result", c.lines)
+	c.call("1", simple)
+	second := receive(t, "the second ask", h.asks).answer(map[string]any{"Q?": "second"})
+	select {
+	case <-second:
+		t.Error("the second answer was said to be delivered before it was written")
+	case <-time.After(100 * time.Millisecond):
+	}
+	close(l.open)
+	if !receive(t, "the first word", first) {
+		t.Error("the first answer was not said to be delivered")
+	}
+	receive(t, "the second result", c.lines)
+	if !receive(t, "the second word", second) {
+		t.Error("the second answer was not said to be delivered")
+	}
+}

@@ -27,7 +27,7 @@ func (broken) Events(context.Context, uint64) (session.Batch, error) {
 }
 
 func panickingScreen() int {
-	_, err := tui.Run(context.Background(), broken{}, "", tui.Terminal{})
+	_, err := tui.Run(context.Background(), tui.Options{}, tui.Terminal{}, broken{})
 	fmt.Println("Run returned:", err)
 	if err == nil {
 		return 0

@@ -65,7 +65,7 @@ func (p play) Run(ctx context.Context, _ agent.Command, req agent.Request, obs a
 		}
 		return board.Ask(host.WithAskRequest(ctx, host.AskRequest{Asker: who}), req.SessionID, qs)
 	}
-	ctx = context.WithValue(ctx, sessionKey{}, req.SessionID)
+	ctx = context.WithValue(context.WithValue(ctx, sessionKey{}, req.SessionID), promptKey{}, req.Prompt)
 	n := 0
 	say := func(text string) {
 		n++
@@ -75,7 +75,23 @@ func (p play) Run(ctx context.Context, _ agent.Command, req agent.Request, obs a
 	return agent.Result{Conversation: "conversation-1", CostUSD: 0.0123, Usage: agent.Usage{Input: 1200, Output: 34}}, err
 }
 
-type sessionKey struct{}
+type (
+	sessionKey struct{}
+	promptKey  struct{}
+	clockKey   struct{}
+)
+
+// clockOf is the clock of the test.
+func clockOf(ctx context.Context) *hosttest.Clock {
+	c, _ := ctx.Value(clockKey{}).(*hosttest.Clock)
+	return c
+}
+
+// promptOf is what the turn of a test's agent was started with.
+func promptOf(ctx context.Context) string {
+	text, _ := ctx.Value(promptKey{}).(string)
+	return text
+}
 
 // sessionID is the session that an agent of a test runs for.
 func sessionID(ctx context.Context) string {
@@ -86,7 +102,8 @@ func sessionID(ctx context.Context) string {
 // gated is an agent that is let go once the operator's hands are off the keyboard.
 type gated struct {
 	play
-	gate <-chan struct{}
+	gate  <-chan struct{}
+	clock *hosttest.Clock
 }
 
 func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, obs agent.Observer) (agent.Result, error) {
@@ -95,7 +112,7 @@ func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, ob
 	case <-ctx.Done():
 		return agent.Result{}, context.Cause(ctx)
 	}
-	return g.play.Run(ctx, cmd, req, obs)
+	return g.play.Run(context.WithValue(ctx, clockKey{}, g.clock), cmd, req, obs)
 }
 
 // screen is the real program with a session, on a terminal that is only a size.
@@ -134,26 +151,28 @@ func (p probe) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func open(t *testing.T, width, height int, agentPlay play) *screen {
 	t.Helper()
 	s := &screen{t: t, clock: hosttest.NewClock(), gate: make(chan struct{})}
-	manager := session.NewManager(session.ManagerOptions{Runner: gated{agentPlay, s.gate}, State: t.TempDir(), Clock: s.clock})
+	manager := session.NewManager(session.ManagerOptions{
+		Runner: gated{agentPlay, s.gate, s.clock}, State: t.TempDir(), Clock: s.clock, Agents: []string{"scripted"},
+		Agent: func(name string) (agent.Command, error) { return agent.Command{Name: name}, nil },
+	})
 	var err error
-	s.sess, err = manager.New(session.Options{Command: agent.Command{Name: "scripted"}, Dir: "/project", Access: agent.Edit})
+	s.sess, err = manager.New(session.Options{Command: agent.Command{Name: "scripted", Path: "scripted", Resume: []string{"--resume"}}, Dir: "/project", Access: agent.Edit})
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	renderer := lipgloss.NewRenderer(io.Discard, termenv.WithProfile(termenv.Ascii))
 	m := tui.NewModel(ctx, tui.Options{
-		Client: s.sess, Clock: s.clock, Styles: styles.New(renderer), Keys: keys.Default(),
+		Opener: manager, Clock: s.clock, Styles: styles.New(renderer), Keys: keys.Default(),
 		Hint: "Type what the agent should do and press Enter.",
-	})
-	s.probe = &probe{Model: m, mu: &sync.Mutex{}, last: new(string)}
-	s.tm = xteatest.NewTestModel(t, *s.probe, xteatest.WithInitialTermSize(width, height))
-	detach, err := s.sess.Attach("terminal", tui.NewPrompter(s.tm.Send))
-	if err != nil {
+	}, func(msg tea.Msg) { s.tm.Send(msg) })
+	if err := m.Adopt(ctx, s.sess); err != nil {
 		t.Fatal(err)
 	}
+	s.probe = &probe{Model: m, mu: &sync.Mutex{}, last: new(string)}
+	s.tm = xteatest.NewTestModel(t, *s.probe, xteatest.WithInitialTermSize(width, height))
 	t.Cleanup(func() {
-		detach()
+		m.Detach()
 		closing, done := context.WithTimeout(context.Background(), 10*time.Second)
 		defer done()
 		if err := manager.Close(closing, host.HostClosing); err != nil {
@@ -218,7 +237,8 @@ func (s *screen) press(names ...string) {
 
 var named = map[string]tea.KeyType{
 	"Enter": tea.KeyEnter, "Esc": tea.KeyEsc, "Tab": tea.KeyTab, "S-Tab": tea.KeyShiftTab, "Up": tea.KeyUp, "Down": tea.KeyDown,
-	"Space": tea.KeySpace, "^X": tea.KeyCtrlX, "^O": tea.KeyCtrlO, "^C": tea.KeyCtrlC, "^P": tea.KeyCtrlP, "^J": tea.KeyCtrlJ,
+	"Space": tea.KeySpace, "Backspace": tea.KeyBackspace, "^U": tea.KeyCtrlU, "^X": tea.KeyCtrlX, "^O": tea.KeyCtrlO, "^C": tea.KeyCtrlC, "^P": tea.KeyCtrlP, "^J": tea.KeyCtrlJ,
+	"^L": tea.KeyCtrlL, "^N": tea.KeyCtrlN, "^F": tea.KeyCtrlF, "^T": tea.KeyCtrlT, "Left": tea.KeyLeft, "Right": tea.KeyRight,
 	"PgUp": tea.KeyPgUp, "PgDn": tea.KeyPgDown, "^D": tea.KeyCtrlD, "F1": tea.KeyF1,
 }
 
@@ -259,4 +279,11 @@ func (s *screen) settle() {
 	case <-time.After(10 * time.Second):
 		s.t.Fatal("the program does not take in its keys")
 	}
+}
+
+// tick lets the program notice that time has passed, as its countdown does once a second.
+func (s *screen) tick() {
+	s.t.Helper()
+	s.tm.Send(tui.Tick())
+	s.settle()
 }

@@ -9,20 +9,10 @@ import (
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
-	"example.com/kitsoki/tui/field"
 	"example.com/kitsoki/tui/keys"
 	"example.com/kitsoki/tui/question"
+	"example.com/kitsoki/tui/signals"
 	"example.com/kitsoki/tui/styles"
-	"example.com/kitsoki/tui/transcript"
-)
-
-// Mode is what the keyboard works on.
-type Mode int
-
-// The modes.
-const (
-	ModeCompose          Mode = iota // the prompt
-	ModeOperatorQuestion             // an ask
 )
 
 // Timings of the keyboard.
@@ -37,47 +27,52 @@ const (
 
 // Options are what a Model shows and how.
 type Options struct {
-	Client session.Client
-	Clock  host.Clock // nil: the machine's
-	Styles styles.Styles
-	Keys   keys.Map
-	Hint   string              // shown in an empty log
-	Getenv func(string) string // for the choice of an editor; nil: the process's environment
+	Opener  session.Opener // opens further sessions; nil: there are none to open
+	Clock   host.Clock     // nil: the machine's
+	Styles  styles.Styles
+	Theme   string // of styles.Themes, for Run; empty: auto
+	Keys    keys.Map
+	Hint    string // shown in an empty log
+	Signals Signals
+	Emit    func(string) error  // writes to the terminal beside the screen; nil: nothing is written
+	Copy    bool                // whether the terminal's clipboard may be written
+	Getenv  func(string) string // for the choice of an editor; nil: the process's environment
 }
 
-// Model is the program's tea.Model.
+// Model is the program's tea.Model. It owns the panes, one a session, and the asks of all of them; one page at a
+// time has the screen and the keyboard.
 type Model struct {
 	opt Options
 	// io makes a command of something that can wait; the context ends with the program.
-	io func(func(context.Context) tea.Msg) tea.Cmd
+	io       func(func(context.Context) tea.Msg) tea.Cmd
+	prompter host.OperatorPrompter // what sessions are attached with
 
 	width, height int
-	mode          Mode
+	page          page
 	help          bool
 	helpTop       int
 	notice        string
 	noticeUntil   time.Time // a notice that is only true for a while; zero: until the next key
 
-	snap     session.Snapshot
-	after    uint64 // the newest event that was taken
-	log      *transcript.Model
-	composer field.Model
-	kept     []string  // texts of asks that ended, which had no place in a composer in use
-	typed    time.Time // the last key in the composer
-	lastEsc  time.Time // wherever it was pressed
-	escAt    time.Time // an Esc that counts towards stopping the turn
-	quitAt   time.Time
+	panes []*pane // in the order they were opened
+	at    *pane   // the one whose log and composer are shown
 
-	asks    []*openAsk // in the order they came
-	front   *openAsk   // the one that is or was last on the screen
+	lastEsc time.Time // wherever it was pressed
+	quitAt  time.Time
+
+	asks    []*openAsk // of all sessions, in the order they came
+	past    []settledAsk
 	guard   question.Guard
+	alarm   *signals.Alarm
+	titled  string // the terminal's title, as it was last set
 	ticking bool
 
 	exit Exit
 }
 
-// NewModel makes the model. ctx bounds what its commands wait for.
-func NewModel(ctx context.Context, opt Options) *Model {
+// NewModel makes the model. ctx bounds what its commands wait for; send gives the program a message, and is called
+// only after a session was adopted.
+func NewModel(ctx context.Context, opt Options, send func(tea.Msg)) *Model {
 	if opt.Clock == nil {
 		opt.Clock = host.SystemClock{}
 	}
@@ -85,57 +80,51 @@ func NewModel(ctx context.Context, opt Options) *Model {
 		opt.Getenv = os.Getenv
 	}
 	m := &Model{
-		opt: opt, log: transcript.New(opt.Styles), composer: field.New(opt.Keys.NewLine, opt.Styles.Plain), width: 80, height: 24,
+		opt: opt, width: 80, height: 24, prompter: NewPrompter(send),
 		io: func(do func(context.Context) tea.Msg) tea.Cmd {
 			return func() tea.Msg { return do(ctx) }
 		},
 	}
-	m.composer.Focus()
-	m.layout()
+	m.page = &composePage{m: m}
+	m.alarm = signals.NewAlarm(opt.Signals.AlarmSettings, m.now())
 	return m
+}
+
+// Adopt attaches the terminal to a session, which declares presence for it, and gives it a pane. The first one is
+// the one that is shown. Call it before the program runs; afterwards the program adopts what it opens.
+func (m *Model) Adopt(ctx context.Context, client session.Client) error {
+	p, err := m.attach(ctx, client)
+	if err != nil {
+		return err
+	}
+	m.add(p)
+	return nil
+}
+
+// Detach ends the presence that Adopt declared, for all sessions. Their asks stay open.
+func (m *Model) Detach() {
+	for _, p := range m.panes {
+		p.detach()
+	}
 }
 
 func (m *Model) now() time.Time { return m.opt.Clock.Now() }
 
-// Init starts to read the session.
-func (m *Model) Init() tea.Cmd { return tea.Batch(m.snapshot(), m.poll()) }
+// Init starts to read the sessions.
+func (m *Model) Init() tea.Cmd {
+	var cmds []tea.Cmd
+	for _, p := range m.panes {
+		cmds = append(cmds, m.poll(p))
+	}
+	return tea.Batch(cmds...)
+}
 
 type (
-	eventsMsg struct {
-		batch session.Batch
-		snap  session.Snapshot
-		err   error
-	}
-	snapMsg  session.Snapshot
-	pollMsg  struct{}
 	tickMsg  struct{}
 	errorMsg struct{ err error }
 	doneMsg  struct{}
 	staleMsg struct{} // a notice may have run out
 )
-
-func (m *Model) snapshot() tea.Cmd {
-	return m.io(func(ctx context.Context) tea.Msg {
-		snap, err := m.opt.Client.Snapshot(ctx)
-		if err != nil {
-			return errorMsg{err}
-		}
-		return snapMsg(snap)
-	})
-}
-
-// poll waits for the next events and takes the snapshot that goes with them.
-func (m *Model) poll() tea.Cmd {
-	after := m.after
-	return m.io(func(ctx context.Context) tea.Msg {
-		batch, err := m.opt.Client.Events(ctx, after)
-		if err != nil {
-			return eventsMsg{err: err}
-		}
-		snap, err := m.opt.Client.Snapshot(ctx)
-		return eventsMsg{batch: batch, snap: snap, err: err}
-	})
-}
 
 // tick is the countdown, the only thing that redraws a screen on which nothing happens.
 func (m *Model) tick() tea.Cmd {
@@ -145,3 +134,6 @@ func (m *Model) tick() tea.Cmd {
 	m.ticking = true
 	return tea.Tick(time.Second, func(time.Time) tea.Msg { return tickMsg{} })
 }
+
+// Tick is the message of the countdown, for who drives the program with a clock of its own.
+func Tick() tea.Msg { return tickMsg{} }

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
 	"example.com/kitsoki/askbridge"
@@ -19,6 +18,7 @@ import (
 type openAsk struct {
 	ask     host.Ask
 	form    *question.Model
+	opened  time.Time // here
 	folded  bool
 	sending bool
 	sent    []host.Answer // what goes out while sending; not nil
@@ -47,35 +47,41 @@ func (m *Model) find(id string) *openAsk {
 	return nil
 }
 
-// opened takes in a new ask. It comes to the front unless the operator is busy with something.
-func (m *Model) opened(ask host.Ask) tea.Cmd {
+// askOpened takes in a new ask. It comes to the front unless the operator is busy with something.
+func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 	info := ask.Info()
 	a := &openAsk{ask: ask}
 	for i := range info.Questions {
 		a.saved = append(a.saved, ask.Draft(i))
 	}
-	a.form = question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
+	a.opened, a.form = m.now(), question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
 	a.form.Resize(m.width, m.height)
-	m.asks = append(m.asks, a)
+	at, _ := slices.BinarySearchFunc(m.asks, info.Opened, func(b *openAsk, t time.Time) int {
+		if b.form.Info().Opened.After(t) {
+			return 1
+		}
+		return -1 // before the later ones
+	})
+	m.asks = slices.Insert(m.asks, at, a) // oldest first, whichever was shown first
 	m.openWaiting()
-	return m.tick()
+	return tea.Batch(m.tick(), m.alarmed(info.ID, info.Opened))
 }
 
 // openWaiting opens the next ask that was not folded, unless the operator is busy with something.
 func (m *Model) openWaiting() {
-	if a := m.waiting(); a != nil && !a.folded && m.mode == ModeCompose && !m.composing() && !m.help {
+	if a := m.waiting(); a != nil && !a.folded && m.composing() && !m.help && !m.at.inUse(m.now()) {
 		m.show(a)
 	}
 }
 
-// composing reports whether the composer must not be taken away: it holds text, or was used a moment ago.
-func (m *Model) composing() bool {
-	return m.composer.Value() != "" || m.now().Sub(m.typed) < typingRest
+// inUse reports whether the composer must not be taken away: it holds text, or was used a moment ago.
+func (p *pane) inUse(now time.Time) bool {
+	return p.composer.Value() != "" || now.Sub(p.typed) < typingRest
 }
 
 // show brings an ask to the front, behind the guard.
 func (m *Model) show(a *openAsk) {
-	m.mode, m.front, m.notice = ModeOperatorQuestion, a, ""
+	m.turnTo(&askPage{m: m, ask: a})
 	a.folded = false
 	m.guard.Arm(m.now())
 }
@@ -95,76 +101,15 @@ func (m *Model) waiting() *openAsk {
 
 // next goes on after an ask: to the next one that waits and was not folded, else back to the composer.
 func (m *Model) next() {
-	m.mode, m.front = ModeCompose, nil
+	m.home()
 	if a := m.waiting(); a != nil && !a.folded {
 		m.show(a)
 	}
 }
 
 func (m *Model) remove(a *openAsk) {
+	m.alarm.Settled(a.form.Info().ID)
 	m.asks = slices.DeleteFunc(m.asks, func(b *openAsk) bool { return a == b })
-}
-
-// questionKey gives a key to the ask in front.
-func (m *Model) questionKey(msg tea.KeyMsg) tea.Cmd {
-	a := m.front
-	enter := msg.Type == tea.KeyEnter && !msg.Alt
-	if a.form.Ended() {
-		m.endedKey(a, msg)
-		return nil
-	}
-	if a.sending || (msg.Type != tea.KeyEsc && !m.guard.Admit(m.now(), enter)) {
-		m.tooEarly(msg)
-		return nil
-	}
-	if key.Matches(msg, m.opt.Keys.Help) && !m.typing() {
-		m.openHelp()
-		return nil
-	}
-	if key.Matches(msg, m.opt.Keys.Editor) && !a.form.Sheet().OnReview() {
-		return m.edit()
-	}
-	if enter {
-		m.guard.Hold(m.now())
-	}
-	asked := a.form.Key(msg)
-	var cmds []tea.Cmd
-	switch {
-	case asked.Send != nil:
-		cmds = append(cmds, m.settle(a, asked.Send, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
-	case asked.Decline != nil:
-		cmds = append(cmds, m.settle(a, asked.Decline.Partial, func(ctx context.Context) error {
-			return a.ask.Decline(ctx, asked.Decline.Reason, asked.Decline.Partial)
-		}))
-	case asked.Extend > 0:
-		cmds = append(cmds, m.extend(a, asked.Extend))
-	case asked.Fold:
-		a.folded = true
-		m.mode = ModeCompose
-	}
-	return tea.Batch(append(cmds, m.save(a), m.touch(a))...)
-}
-
-// endedKey takes a key for an ask that is over. Esc closes it; text goes on to where it was going.
-func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) {
-	if msg.Type == tea.KeyEsc {
-		m.close(a)
-		return
-	}
-	if !a.form.KeyAfterEnd(msg) {
-		m.tooEarly(msg)
-	}
-}
-
-// tooEarly keeps what was typed for something else: it is the composer's. Other keys are dropped, and the screen
-// says so.
-func (m *Model) tooEarly(msg tea.KeyMsg) {
-	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
-		m.front.form.Dropped()
-		return
-	}
-	m.composer.Insert(string(msg.Runes))
-	m.front.form.Early()
 }
 
 // settle sends the end of an ask. sent is what of the sheet goes out with it.
@@ -183,10 +128,11 @@ func (m *Model) settled(msg settledMsg) {
 	var fields *host.FieldErrors
 	switch {
 	case msg.err == nil:
-		m.keep(a.form.Sheet().Unsent(a.sent))
+		m.keep(m.paneOf(a), a.form.Sheet().Unsent(a.sent), "the ask")
 		m.guard.Hold(m.now()) // the Enter that sent must not send once more, wherever the keyboard is now
+		front := m.front() == a
 		m.remove(a)
-		if m.front == a {
+		if front {
 			m.next()
 		}
 	case errors.As(msg.err, &fields):
@@ -281,7 +227,7 @@ func (m *Model) ended(msg askEndedMsg) {
 		why += " on " + msg.end.Surface
 	}
 	a.form.End(why)
-	if m.front == a && m.mode == ModeOperatorQuestion && !m.exiting() {
+	if m.front() == a && !m.exiting() {
 		m.guard.Arm(m.now())
 		return
 	}
@@ -290,30 +236,40 @@ func (m *Model) ended(msg askEndedMsg) {
 
 // close takes an ask that is over away. What was typed into it and not sent is kept.
 func (m *Model) close(a *openAsk) {
-	m.keep(a.form.Sheet().Unsent(nil))
+	m.keep(m.paneOf(a), a.form.Sheet().Unsent(nil), "the ask")
+	front := m.front() == a
 	m.remove(a)
-	if m.front == a {
+	if front {
 		m.next()
 	}
 }
 
-// keep saves texts that were typed into an ask and did not go out with it. They become the prompt's draft, unless
-// a prompt is being typed: then they wait, are written to the log whole, and can be taken with a key.
-func (m *Model) keep(texts []string) {
+// keep saves texts that were typed into something that is gone now and did not go out with it. They become the
+// draft of their session's prompt, unless a prompt is being typed: then they wait, are written to the log whole, and
+// can be taken with a key.
+func (m *Model) keep(p *pane, texts []string, of string) {
 	if len(texts) == 0 {
 		return
 	}
 	text := strings.Join(texts, "\n")
-	if !m.composing() || m.mode == ModeOperatorQuestion {
-		if early := m.composer.Value(); early != "" {
+	where := "the prompt"
+	if p != m.at {
+		where = "the prompt of " + p.snap.Title
+	}
+	free := p.composer.Value() == ""
+	if p == m.at {
+		free = !m.composing() || !p.inUse(m.now())
+	}
+	if free {
+		if early := p.composer.Value(); early != "" {
 			text += "\n" + early // typed later than the ask's own
 		}
-		m.composer.Set(text)
-		m.say("what was not sent of the ask is in the prompt")
+		p.composer.Set(text)
+		m.say("what was not sent of " + of + " is in " + where)
 		return
 	}
-	m.kept = append(m.kept, text)
-	m.log.Note("not sent with the ask that ended: " + askbridge.SafeText(text))
+	p.kept = append(p.kept, text)
+	p.log.Note("not sent with " + of + " that ended: " + askbridge.SafeText(text))
 }
 
 func plural(n int, one, many string) string {
@@ -322,3 +278,6 @@ func plural(n int, one, many string) string {
 	}
 	return many
 }
+
+// isOpen reports whether an ask is in the line still.
+func (m *Model) isOpen(a *openAsk) bool { return slices.Contains(m.asks, a) }

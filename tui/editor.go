@@ -14,6 +14,7 @@ import (
 // editedMsg is what came back from the operator's editor. ask is the id of the ask it belongs to; empty for the
 // prompt.
 type editedMsg struct {
+	pane *pane
 	ask  string
 	text string
 	err  error
@@ -70,13 +71,15 @@ func editorArgv(getenv func(string) string) []string {
 
 // edit opens the text that the keyboard works on in the editor.
 func (m *Model) edit() tea.Cmd {
-	e := &editing{argv: editorArgv(m.opt.Getenv), text: m.composer.Value()}
+	p := m.at
+	e := &editing{argv: editorArgv(m.opt.Getenv), text: p.composer.Value()}
 	id := ""
-	if m.mode == ModeOperatorQuestion {
-		m.front.form.OpenField()
-		id, e.text = m.front.form.Info().ID, m.front.form.Text()
+	if a := m.front(); a != nil {
+		p = m.paneOf(a)
+		a.form.OpenField()
+		id, e.text = a.form.Info().ID, a.form.Text()
 	}
-	return tea.Exec(e, func(err error) tea.Msg { return editedMsg{ask: id, text: e.text, err: err} })
+	return tea.Exec(e, func(err error) tea.Msg { return editedMsg{pane: p, ask: id, text: e.text, err: err} })
 }
 
 // edited takes a text back from the editor. When its ask is over by now, the text is kept like every other.
@@ -89,9 +92,9 @@ func (m *Model) edited(msg editedMsg) tea.Cmd {
 	case msg.err != nil:
 		m.say(msg.err.Error())
 	case msg.ask == "":
-		m.composer.Set(msg.text)
+		msg.pane.composer.Set(msg.text)
 	case a == nil:
-		m.keep([]string{msg.text})
+		m.keep(msg.pane, []string{msg.text}, "the ask")
 	default:
 		a.form.SetText(msg.text)
 		return m.save(a)

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,7 @@ import (
 
 	_ "example.com/kitsoki/tui/background" // before bubbletea asks the terminal
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/signals"
 	"example.com/kitsoki/tui/styles"
 
 	"example.com/kitsoki/host/session"
@@ -33,10 +35,11 @@ type Terminal struct {
 	Out io.Writer // nil: standard output
 }
 
-// Run shows the session until the operator quits, a signal ends it, or the terminal is lost, and leaves the
-// terminal as it was. It declares presence for the session as long as it runs. The session itself goes on; the
-// caller closes it. An error means that the screen itself failed.
-func Run(ctx context.Context, client session.Client, hint string, term Terminal) (Exit, error) {
+// Run shows the sessions until the operator quits, a signal ends it, or the terminal is lost, and leaves the
+// terminal as it was. It declares presence for them as long as it runs, and for those that it opens. The sessions
+// themselves go on; the caller closes them. Of the options Styles and Emit are Run's own; Keys may be zero, for the
+// table as it comes. An error means that the screen itself failed.
+func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Client) (Exit, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if term.Out == nil {
@@ -45,17 +48,31 @@ func Run(ctx context.Context, client session.Client, hint string, term Terminal)
 	if term.In == nil {
 		term.In = os.Stdin
 	}
+	if opt.Keys.Quit.Keys() == nil {
+		opt.Keys = keys.Default()
+	}
+	if f, ok := term.Out.(*os.File); ok {
+		w := signals.NewWriter(f)
+		term.Out = w
+		opt.Emit = func(s string) error { _, err := w.WriteString(s); return err }
+	}
 	renderer := lipgloss.NewRenderer(term.Out)
 	renderer.SetHasDarkBackground(true)
-	m := NewModel(ctx, Options{Client: client, Keys: keys.Default(), Styles: styles.New(renderer), Hint: hint})
-	p := tea.NewProgram(m, tea.WithInput(term.In), tea.WithOutput(term.Out), tea.WithAltScreen(), tea.WithReportFocus(),
-		tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithFPS(frames))
-
-	detach, err := client.Attach(surfaceName, NewPrompter(p.Send))
-	if err != nil {
+	var err error
+	if opt.Styles, err = styles.Theme(cmp.Or(opt.Theme, "auto"), renderer, os.Getenv); err != nil {
 		return Exit{}, err
 	}
-	defer detach()
+	var p *tea.Program
+	m := NewModel(ctx, opt, func(msg tea.Msg) { p.Send(msg) })
+	p = tea.NewProgram(m, tea.WithInput(term.In), tea.WithOutput(term.Out), tea.WithAltScreen(), tea.WithReportFocus(),
+		tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithFPS(frames))
+
+	defer m.Detach()
+	for _, client := range clients {
+		if err := m.Adopt(ctx, client); err != nil {
+			return Exit{}, err
+		}
+	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
 	defer signal.Stop(signals)

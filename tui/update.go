@@ -1,17 +1,13 @@
 package tui
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
-	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/keys"
 )
 
@@ -27,12 +23,12 @@ type signalMsg struct{ sig os.Signal }
 // Update implements tea.Model.
 func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	cmd := m.update(msg)
-	if m.composer.Value() == "" {
+	if m.at != nil && m.at.composer.Value() == "" {
 		for _, a := range m.asks {
 			a.form.Forget() // early keys that are no longer there
 		}
 	}
-	return m, cmd
+	return m, tea.Batch(cmd, m.title())
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -45,14 +41,18 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.layout()
 	case tea.FocusMsg:
 		m.guard.Arm(m.now())
+		m.alarm.Focus(m.now())
+	case tea.BlurMsg:
+		m.alarm.Blur()
 	case tea.KeyMsg:
+		m.alarm.Key(m.now())
 		var cmds []tea.Cmd
 		for _, k := range keys.Split(msg) {
 			cmds = append(cmds, m.key(k))
 		}
 		return tea.Batch(cmds...)
 	case askOpenedMsg:
-		return m.opened(msg.ask)
+		return m.askOpened(msg.ask)
 	case askChangedMsg:
 		if a := m.find(msg.info.ID); a != nil {
 			a.form.SetInfo(msg.info)
@@ -66,24 +66,31 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tickMsg:
 		m.ticking = false
 		m.openWaiting()
-		return m.tick()
-	case snapMsg:
-		m.snap = session.Snapshot(msg)
+		return tea.Batch(m.tick(), m.signal(m.alarm.Due(m.now())))
 	case eventsMsg:
 		return m.events(msg)
 	case pollMsg:
-		return m.poll()
+		return m.poll(msg.pane)
+	case openedMsg:
+		return m.paneOpened(msg)
+	case closedMsg:
+		m.closed(msg)
+	case droppedMsg:
+		msg.pane.past.add(msg.text)
+		m.say("dropped; ↑ in the prompt brings it back")
+	case peekedMsg:
+		m.peeked(msg)
 	case editedMsg:
 		return m.edited(msg)
 	case unqueuedMsg:
-		m.composer.Set(string(msg))
+		msg.pane.composer.Set(msg.text)
 	case errorMsg:
 		m.say(msg.err.Error())
 	case staleMsg:
 		if !m.noticeUntil.IsZero() && !m.now().Before(m.noticeUntil) {
 			m.say("")
-			if m.front != nil {
-				m.front.form.Say("")
+			if a := m.front(); a != nil {
+				a.form.Say("")
 			}
 		}
 	case signalMsg:
@@ -97,30 +104,6 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 func (m *Model) say(text string) { m.notice, m.noticeUntil = text, time.Time{} }
 
 func (m *Model) exiting() bool { return m.exit.Signal != nil }
-
-// events takes a batch of the session's events and waits a moment before it asks for more, so that a flood
-// costs a frame a batch and not one an event.
-func (m *Model) events(msg eventsMsg) tea.Cmd {
-	switch {
-	case errors.Is(msg.err, session.ErrClosed), errors.Is(msg.err, context.Canceled):
-		return nil
-	case msg.err != nil:
-		m.say(msg.err.Error())
-		return nil
-	}
-	if msg.batch.Resync {
-		m.log.Note("some lines were left out here: more came than could be kept")
-	}
-	for _, e := range msg.batch.Events {
-		m.log.Add(e)
-		m.after = e.Seq
-	}
-	if m.snap.State != msg.snap.State && m.noticeUntil.IsZero() {
-		m.say("") // it was about what was
-	}
-	m.snap = msg.snap
-	return tea.Tick(batchEvery, func(time.Time) tea.Msg { return pollMsg{} })
-}
 
 // key does what one key means, wherever the keyboard is.
 func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
@@ -136,7 +119,7 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	}
 	// An Alt key that nothing is bound to is Esc and the key: slow lines merge the two.
-	if msg.Alt && !key.Matches(msg, m.opt.Keys.NewLine) {
+	if msg.Alt && !m.opt.Keys.Bound(msg) {
 		msg.Alt = false
 		return tea.Batch(m.key(tea.KeyMsg{Type: tea.KeyEsc}), m.key(msg))
 	}
@@ -144,19 +127,16 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 		m.openHelp()
 		return nil
 	}
-	if msg.Type == tea.KeyEsc {
+	if isEsc(m.opt.Keys, msg) {
 		defer func(now time.Time) { m.lastEsc = now }(m.now())
 	}
-	if m.mode == ModeOperatorQuestion {
-		return m.questionKey(msg)
-	}
-	return m.composerKey(msg)
+	return m.page.key(msg)
 }
 
 // blindKey takes a key on a terminal that is too small to show what it would do.
 func (m *Model) blindKey(msg tea.KeyMsg) {
 	if text, ok := keys.Printable(msg); ok {
-		m.composer.Insert(text)
+		m.at.composer.Insert(text)
 	}
 }
 
@@ -174,16 +154,7 @@ func (m *Model) helpKey(msg tea.KeyMsg) (taken bool) {
 	}
 	m.help = false
 	_, printable := keys.Printable(msg)
-	return !printable || !m.typing()
-}
-
-// typing reports whether a printable key is text where the keyboard is.
-func (m *Model) typing() bool {
-	if m.mode == ModeCompose {
-		return true
-	}
-	form := m.front.form
-	return form.Typing() || form.Sheet().OnOwnRow()
+	return !printable || !m.page.typing()
 }
 
 // quit says what quitting means now, and quits at the second time.
@@ -194,141 +165,30 @@ func (m *Model) quit() tea.Cmd {
 	}
 	m.quitAt, m.help = now, false
 	what := "nothing is running"
-	if m.busy() {
+	switch n := m.running(); {
+	case n == 1:
 		what = "the turn is stopped"
+	case n > 1:
+		what = fmt.Sprintf("%d turns are stopped", n)
 	}
 	if n := len(m.asks); n > 0 {
 		what = fmt.Sprintf("%d open %s without an answer and %s", n, plural(n, "ask ends", "asks end"), what)
 	}
 	text := "^C again quits: " + what
 	m.notice, m.noticeUntil = text, now.Add(quitWithin)
-	if m.mode == ModeOperatorQuestion {
-		m.front.form.Say(text)
+	if a := m.front(); a != nil {
+		a.form.Say(text)
 	}
 	return tea.Tick(quitWithin, func(time.Time) tea.Msg { return staleMsg{} })
 }
 
-func (m *Model) busy() bool { return m.snap.State == session.Working || m.snap.State == session.Asking }
-
-func (m *Model) composerKey(msg tea.KeyMsg) tea.Cmd {
-	k := m.opt.Keys
-	m.say("")
-	escAt := m.escAt
-	m.escAt = time.Time{} // any other key takes the first Esc back
-	page := max(1, m.logHeight()-2)
-	switch {
-	case msg.Paste:
-	case key.Matches(msg, k.Stop):
-		return m.escape(escAt)
-	case key.Matches(msg, k.OpenAsk):
-		if a := m.waiting(); a != nil {
-			m.show(a)
-		} else {
-			m.say("no ask is open")
+// running counts the sessions in which a turn runs.
+func (m *Model) running() int {
+	n := 0
+	for _, p := range m.panes {
+		if p.busy() {
+			n++
 		}
-		return nil
-	case key.Matches(msg, k.Submit):
-		if !m.guard.Enter(m.now()) {
-			return nil
-		}
-		return m.submit()
-	case key.Matches(msg, k.Unqueue):
-		return m.unqueue()
-	case key.Matches(msg, k.Editor):
-		return m.edit()
-	case key.Matches(msg, k.PageUp):
-		m.log.Scroll(page, m.logHeight())
-		return nil
-	case key.Matches(msg, k.PageDown):
-		m.log.Scroll(-page, m.logHeight())
-		return nil
-	case key.Matches(msg, k.Bottom):
-		m.log.Bottom()
-		return nil
 	}
-	m.typed = m.now()
-	m.composer.Key(msg)
-	return nil
-}
-
-// escape stops the running turn at the second Esc in the composer. One that follows closely on an Esc elsewhere is
-// still about that, and a held key is one key.
-func (m *Model) escape(first time.Time) tea.Cmd {
-	now := m.now()
-	since := now.Sub(m.lastEsc)
-	switch {
-	case !m.busy():
-		m.say("no turn is running")
-		return nil
-	case !first.IsZero() && since < escRepeat:
-		m.escAt = first
-		m.say("Esc again stops the turn")
-		return nil
-	case first.IsZero() && since < escRest:
-		m.say("Esc Esc stops the turn")
-		return nil
-	case first.IsZero() || now.Sub(first) >= stopWithin:
-		m.escAt = now
-		m.say("Esc again stops the turn")
-		return nil
-	}
-	m.say("stopping the turn")
-	return m.io(func(ctx context.Context) tea.Msg { return failed(m.opt.Client.CancelTurn(ctx)) })
-}
-
-// submit sends the prompt, or lets the queue go on, or opens what waits.
-func (m *Model) submit() tea.Cmd {
-	prompt := m.composer.Value()
-	if strings.TrimSpace(prompt) == "" {
-		if m.snap.Held {
-			return m.io(func(ctx context.Context) tea.Msg { return failed(m.opt.Client.ReleaseQueue(ctx)) })
-		}
-		if a := m.waiting(); a != nil {
-			m.show(a)
-		}
-		return nil
-	}
-	m.composer.Set("")
-	m.log.Bottom()
-	if a := m.waiting(); a != nil && !a.folded {
-		m.show(a)
-	}
-	return m.io(func(ctx context.Context) tea.Msg {
-		err := m.opt.Client.StartTurn(ctx, prompt)
-		if errors.Is(err, session.ErrBusy) {
-			err = m.opt.Client.Queue(ctx, prompt)
-		}
-		return failed(err)
-	})
-}
-
-func failed(err error) tea.Msg {
-	if err != nil {
-		return errorMsg{err}
-	}
-	return doneMsg{}
-}
-
-type unqueuedMsg string
-
-func (m *Model) unqueue() tea.Cmd {
-	if m.composer.Value() != "" {
-		m.say("send or clear the prompt first")
-		return nil
-	}
-	if n := len(m.kept); n > 0 {
-		m.composer.Set(m.kept[n-1])
-		m.kept = m.kept[:n-1]
-		return nil
-	}
-	return m.io(func(ctx context.Context) tea.Msg {
-		prompt, ok, err := m.opt.Client.Unqueue(ctx)
-		if err != nil {
-			return errorMsg{err}
-		}
-		if !ok {
-			return errorMsg{errors.New("no prompt is queued")}
-		}
-		return unqueuedMsg(prompt)
-	})
+	return n
 }

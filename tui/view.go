@@ -5,13 +5,10 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/charmbracelet/bubbles/key"
-
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/keys"
-	"example.com/kitsoki/tui/question"
 )
 
 // The smallest terminal that a screen fits into.
@@ -20,16 +17,18 @@ const minWidth, minHeight = 40, 10
 // layout gives every part its size.
 func (m *Model) layout() {
 	w := max(1, m.width)
-	m.log.Resize(w)
-	m.composer.Resize(w-3, min(6, m.height/4))
+	for _, p := range m.panes {
+		p.log.Resize(w)
+		p.composer.Resize(w-3, min(6, m.height/4))
+	}
 	for _, a := range m.asks {
 		a.form.Resize(m.width, m.height)
 	}
 }
 
-// logHeight is what the fixed lines leave: banner, rule, composer, status, keys.
+// logHeight is what the fixed lines leave: the strip of sessions, banner, rule, composer, status, keys.
 func (m *Model) logHeight() int {
-	return max(1, m.height-4-m.composer.Height())
+	return max(1, m.height-4-m.at.composer.Height()-len(m.strip()))
 }
 
 // View implements tea.Model.
@@ -41,13 +40,10 @@ func (m *Model) View() string {
 		}
 		return strings.Join(cells.Fit(cells.Wrap(text, m.width), m.height), "\n")
 	}
-	switch {
-	case m.help:
+	if m.help {
 		return m.helpView()
-	case m.mode == ModeOperatorQuestion:
-		return m.front.form.View(question.Frame{Now: m.now(), Nth: m.nth(m.front), All: len(m.asks)})
 	}
-	return m.composeView()
+	return m.page.view()
 }
 
 func (m *Model) tooSmall() bool { return m.width < minWidth || m.height < minHeight }
@@ -61,65 +57,109 @@ func (m *Model) nth(a *openAsk) int {
 	return 1
 }
 
-func (m *Model) composeView() string {
-	lines := m.log.View(m.logHeight())
-	if m.snap.Turn == 0 && m.opt.Hint != "" {
+func (c *composePage) view() string {
+	m, p := c.m, c.m.at
+	lines := append(m.strip(), p.log.View(m.logHeight())...)
+	if p.snap.Turn == 0 && m.opt.Hint != "" {
 		hint := cells.Wrap(m.opt.Hint, m.width-2)
-		copy(lines, cells.Indent(hint, " "))
+		copy(lines[len(m.strip()):], cells.Indent(hint, " "))
 	}
-	lines = append(lines, m.banner())
+	lines = append(lines, c.banner())
 	lines = append(lines, m.opt.Styles.Dim.Render(strings.Repeat("-", m.width)))
-	lines = append(lines, cells.Indent(m.composer.View(), "> ")...)
-	lines = append(lines, m.status(), " "+keys.Line(m.opt.Styles, m.width-1, m.bindings()...))
+	lines = append(lines, cells.Indent(p.composer.View(), "> ")...)
+	lines = append(lines, m.status(), " "+keys.Line(m.opt.Styles, m.width-1, c.bindings()...))
 	for i, l := range lines {
 		lines[i] = cells.Cut(l, m.width)
 	}
 	return strings.Join(cells.Fit(lines, m.height), "\n")
 }
 
-// banner is the line over the composer: what waits, or what the last key has to say.
-func (m *Model) banner() string {
-	st := m.opt.Styles
+// banner is the line over the composer: the search, what the last key has to say, or what waits.
+func (c *composePage) banner() string {
+	m, p, st := c.m, c.m.at, c.m.opt.Styles
+	if c.search != nil {
+		return c.searchLine()
+	}
 	if m.notice != "" {
 		return st.Warn.Render(" " + askbridge.Safe(m.notice))
 	}
 	if a := m.waiting(); a != nil {
-		info := a.form.Info()
-		who := strings.Join(append([]string{info.Asker.Agent}, info.Asker.Path...), " › ")
-		what := strings.ReplaceAll(info.Questions[0].Question, "\n", " ")
-		left := fmt.Sprintf(" ? %s asks: %s", who, what)
-		if a.folded {
-			left = fmt.Sprintf(" ? folded, %d of %d answered · %s: %s", a.form.Sheet().Taken(), len(info.Questions), who, what)
-		}
-		right := "^O opens it "
-		if n := len(m.asks); n > 1 {
-			right = fmt.Sprintf("%d wait · ^O opens ", n)
-		}
-		return cells.Spread(st.Warn.Render(cells.Cut(left, max(1, m.width-cells.Width(right)-1))), st.Warn.Render(right), m.width)
+		return m.askBanner(a)
 	}
-	if n := len(m.kept); n > 0 {
-		return st.Warn.Render(fmt.Sprintf(" %d unsent %s of an ask that ended: ^P takes it", n, plural(n, "text", "texts")))
+	if n := len(p.kept); n > 0 {
+		return st.Warn.Render(fmt.Sprintf(" %d unsent %s of an ask that ended: %s takes it", n, plural(n, "text", "texts"), m.opt.Keys.Unqueue.Help().Key))
 	}
-	switch n := len(m.snap.Queue); {
-	case n > 0 && m.snap.Held:
-		return st.Warn.Render(fmt.Sprintf(" %d queued, held after the last turn: Enter goes on, ^P takes one back", n))
+	switch n := len(p.snap.Queue); {
+	case n > 0 && p.snap.Held:
+		return st.Warn.Render(fmt.Sprintf(" %d queued, held after the last turn: Enter goes on, %s takes one back", n, m.opt.Keys.Unqueue.Help().Key))
 	case n > 0:
-		return st.Dim.Render(cells.Cut(fmt.Sprintf(" %d queued: %s", n, askbridge.Safe(m.snap.Queue[n-1])), m.width))
-	case m.log.Up() > 0:
-		return st.Dim.Render(fmt.Sprintf(" %d newer lines below: PgDn, ^End", m.log.Up()))
+		return st.Dim.Render(cells.Cut(fmt.Sprintf(" %d queued: %s", n, askbridge.Safe(p.snap.Queue[n-1])), m.width))
+	case p.log.Up() > 0:
+		return st.Dim.Render(fmt.Sprintf(" %d newer lines below: PgDn, ^End", p.log.Up()))
 	}
 	return ""
 }
 
+// askBanner names the ask to open next.
+func (m *Model) askBanner(a *openAsk) string {
+	st := m.opt.Styles
+	info := a.form.Info()
+	who := m.who(a)
+	what := strings.ReplaceAll(info.Questions[0].Question, "\n", " ")
+	left := fmt.Sprintf(" ? %s asks: %s", who, what)
+	if a.folded {
+		left = fmt.Sprintf(" ? folded, %d of %d answered · %s: %s", a.form.Sheet().Taken(), len(info.Questions), who, what)
+	}
+	right := m.opt.Keys.OpenAsk.Help().Key + " opens it "
+	if n := len(m.asks); n > 1 {
+		right = fmt.Sprintf("%d wait · %s lists ", n, m.opt.Keys.OpenAsk.Help().Key)
+	}
+	return cells.Spread(st.Warn.Render(cells.Cut(left, max(1, m.width-cells.Width(right)-1))), st.Warn.Render(right), m.width)
+}
+
+// searchLine is the field of the search in the log.
+func (c *composePage) searchLine() string {
+	st, found := c.m.opt.Styles, "type what to find "
+	if c.search.Value() != "" {
+		nth, all := c.m.at.log.Matches()
+		found = fmt.Sprintf("%d of %d ", nth, all)
+		if all == 0 {
+			found = "nothing found "
+		}
+	}
+	return cells.Spread(st.Lit.Render(" search: ")+strings.Join(c.search.View(), " "), st.Dim.Render(found), c.m.width)
+}
+
+// who is an asker with the sub-agents that lead to it, and before it the session, when there are several.
+func (m *Model) who(a *openAsk) string {
+	asker := a.form.Info().Asker
+	who := strings.Join(append([]string{asker.Agent}, asker.Path...), " › ")
+	if name := m.sessionName(a); name != "" {
+		return name + ": " + who
+	}
+	return who
+}
+
+// sessionName is the title of an ask's session, when there are several sessions.
+func (m *Model) sessionName(a *openAsk) string {
+	if len(m.panes) < 2 {
+		return ""
+	}
+	return m.paneOf(a).snap.Title
+}
+
 // status is who works, what it may do, what it cost and what it is doing.
 func (m *Model) status() string {
-	s, st := m.snap, m.opt.Styles
+	s, st := m.at.snap, m.opt.Styles
 	left := fmt.Sprintf(" %s · access %s", s.Agent, s.Access)
 	if s.Model != "" && s.Model != s.Agent && m.width >= 70 {
 		left += " · " + s.Model
 	}
 	if m.width >= 90 {
 		left += " · " + askbridge.Safe(filepath.Base(s.Dir))
+		if s.Branch != "" {
+			left += " on " + s.Branch
+		}
 	}
 	if n := len(s.Queue); n > 0 {
 		left += fmt.Sprintf(" · %d queued", n)
@@ -157,41 +197,10 @@ func short(n int64) string {
 	return fmt.Sprint(n)
 }
 
-// bindings are the keys that work in the composer now.
-func (m *Model) bindings() []key.Binding {
-	k := m.opt.Keys
-	out := []key.Binding{k.Submit}
-	if m.snap.Held && m.composer.Value() == "" {
-		out = []key.Binding{keys.As(k.Submit, "go on with the queue")}
-	}
-	if len(m.asks) > 0 {
-		out = append(out, k.OpenAsk)
-	}
-	if m.busy() {
-		out = []key.Binding{keys.As(k.Submit, "queue")}
-		if len(m.asks) > 0 {
-			out = append(out, k.OpenAsk)
-		}
-		out = append(out, k.Stop)
-	}
-	if len(m.snap.Queue)+len(m.kept) > 0 {
-		out = append(out, k.Unqueue)
-	}
-	out = append(out, k.NewLine, k.PageUp, k.Editor, k.Quit)
-	help := k.Help
-	help.SetHelp("F1", "all")
-	return append(out, help)
-}
-
 // helpView lists the keys that work where the keyboard is.
 func (m *Model) helpView() string {
 	st := m.opt.Styles
-	list := append(m.bindings(), m.opt.Keys.PageDown, m.opt.Keys.Bottom)
-	title := "Keys in the prompt"
-	if m.mode == ModeOperatorQuestion {
-		list, title = m.front.form.AllBindings(), "Keys in this ask"
-		list = append(list, m.opt.Keys.Quit)
-	}
+	title, list := m.page.keys()
 	var lines []string
 	for _, b := range list {
 		h := b.Help()

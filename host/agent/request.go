@@ -45,6 +45,8 @@ type Command struct {
 	Path string
 	Args []string
 	Env  []string
+
+	Resume []string // what continues a conversation in the agent's own terminal, before its id; nil: nothing does
 }
 
 // Request is one dispatch.

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"slices"
+	"strings"
 	"syscall"
 	"time"
 
@@ -20,8 +21,10 @@ import (
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/agent/scripted"
 	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/host/settings"
 	"example.com/kitsoki/tui"
 	"example.com/kitsoki/tui/linemode"
+	"example.com/kitsoki/tui/styles"
 )
 
 // closeWithin bounds how long the program waits for its agent and asks to end.
@@ -33,11 +36,14 @@ type runFlags struct {
 	model    string
 	dir      string
 	access   string
+	worktree string
 	wait     time.Duration
 	log      string
 	plain    bool
+	theme    string
 	scenario string
 	hint     string
+	screen   tui.Options // what the settings say of the screen
 }
 
 // addRunFlags adds the flags that every command with a terminal has.
@@ -45,19 +51,22 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	f := &runFlags{agent: "scripted"}
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
+	flags.StringVar(&f.worktree, "worktree", "", "make a git worktree of that directory with this name, and work there")
 	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
 	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
 	flags.BoolVar(&f.plain, "plain", false, "lines of text instead of a screen (what happens anyway without a terminal)")
+	flags.StringVar(&f.theme, "theme", "auto", "how the screen looks: "+strings.Join(styles.Themes(), ", "))
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
-	complete(cmd, "access", "read", "edit", "full")
+	complete(cmd, "access", settings.Accesses()...)
+	complete(cmd, "theme", styles.Themes()...)
 	return f
 }
 
 // addAgentFlags adds the flags that choose the agent.
 func addAgentFlags(cmd *cobra.Command, f *runFlags) {
-	cmd.Flags().StringVar(&f.agent, "agent", "claude", "which agent to run: claude or scripted")
+	cmd.Flags().StringVar(&f.agent, "agent", "claude", "which agent to run: "+strings.Join(settings.Agents(), " or "))
 	cmd.Flags().StringVar(&f.model, "model", "", "the agent's model, as the agent names it")
-	complete(cmd, "agent", "claude", "scripted")
+	complete(cmd, "agent", settings.Agents()...)
 }
 
 // complete offers fixed values for a flag on the command line.
@@ -77,9 +86,22 @@ func newRun() *cobra.Command {
 
 // run puts the program together, shows it, and takes it apart again.
 func (f *runFlags) run(cmd *cobra.Command) error {
-	opt, self, err := f.options()
-	if err != nil {
+	if err := f.settle(cmd); err != nil {
 		return err
+	}
+	if !slices.Contains(styles.Themes(), f.theme) {
+		return fmt.Errorf("there is no theme %q; use one of %s", f.theme, strings.Join(styles.Themes(), ", "))
+	}
+	if f.wait <= 0 {
+		return fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
+	}
+	exe, err := os.Executable()
+	if err != nil {
+		return lacking("this program does not know where it is: %w", err)
+	}
+	self := []string{exe}
+	if _, err := f.command(self, f.agent); err != nil {
+		return err // before anything is made
 	}
 	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
 	if err != nil {
@@ -98,12 +120,14 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		State:  sessionsDir(),
 		Wait:   f.wait,
 		Log:    logger,
+		Agent:  func(name string) (agent.Command, error) { return f.command(self, name) },
+		Agents: settings.Agents(),
 	})
-	s, err := manager.New(opt)
+	s, err := manager.OpenSession(cmd.Context(), session.Spec{Agent: f.agent, Model: f.model, Dir: f.dir, Access: f.access, Worktree: f.worktree})
 	if err != nil {
-		return lacking("no session could be opened: %w", err)
+		return err
 	}
-	exit, err := f.show(cmd, s)
+	exit, err := f.show(cmd, manager, s)
 	why := host.HostClosing
 	if exit.Lost {
 		why = host.NoOperator
@@ -133,10 +157,12 @@ type ending struct {
 }
 
 // show runs the terminal that fits: a screen where one can be drawn and is wanted, else lines.
-func (f *runFlags) show(cmd *cobra.Command, s *session.Session) (ending, error) {
+func (f *runFlags) show(cmd *cobra.Command, m *session.Manager, s *session.Session) (ending, error) {
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
 	if !f.plain && isTerminal(in) && isTerminal(out) && os.Getenv("TERM") != "dumb" {
-		exit, err := tui.Run(cmd.Context(), s, f.hint, tui.Terminal{In: in, Out: out})
+		opt := f.screen
+		opt.Opener, opt.Hint, opt.Theme = m, f.hint, f.theme
+		exit, err := tui.Run(cmd.Context(), opt, tui.Terminal{In: in, Out: out}, s)
 		return ending{Exit: exit}, err
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
@@ -164,39 +190,23 @@ func farewell(w io.Writer, s *session.Session) error {
 	return err
 }
 
-// options checks the flags and finds the agent. self is how to start this program again.
-func (f *runFlags) options() (opt session.Options, self []string, err error) {
-	exe, err := os.Executable()
-	if err != nil {
-		return opt, nil, lacking("this program does not know where it is: %w", err)
-	}
-	self = []string{exe}
-	if opt.Access, err = agent.ParseAccess(f.access); err != nil {
-		return opt, nil, err
-	}
-	if f.wait <= 0 {
-		return opt, nil, fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
-	}
-	if opt.Dir, err = directory(f.dir); err != nil {
-		return opt, nil, err
-	}
-	opt.Model = f.model
-	switch f.agent {
+// command finds an agent by its name. self is how to start this program again.
+func (f *runFlags) command(self []string, name string) (agent.Command, error) {
+	switch name {
 	case "claude":
-		opt.Command = agent.Claude(os.Getenv)
-		if err := opt.Command.Find(); err != nil {
-			return opt, nil, lacking("%w (%s can name another); see the whole job without it: kitsoki demo", err, agent.EnvClaudeBin)
+		cmd := agent.Claude(os.Getenv)
+		if err := cmd.Find(); err != nil {
+			return cmd, lacking("%w (%s can name another); see the whole job without it: kitsoki demo", err, agent.EnvClaudeBin)
 		}
+		return cmd, nil
 	case "scripted":
 		scenario, err := scenarioPath(f.scenario)
 		if err != nil {
-			return opt, nil, err
+			return agent.Command{}, err
 		}
-		opt.Command = agent.Scripted(self, scenario)
-	default:
-		return opt, nil, fmt.Errorf("agent %q is not known; use claude or scripted", f.agent)
+		return agent.Scripted(self, scenario), nil
 	}
-	return opt, self, nil
+	return agent.Command{}, fmt.Errorf("agent %q is not known; use %s", name, strings.Join(settings.Agents(), " or "))
 }
 
 // scenarioPath makes the path of a scenario file absolute, because the agent runs in another directory.
@@ -208,20 +218,4 @@ func scenarioPath(name string) (string, error) {
 		return name, nil
 	}
 	return filepath.Abs(name)
-}
-
-// directory makes the path of an existing directory absolute.
-func directory(path string) (string, error) {
-	abs, err := filepath.Abs(path)
-	if err != nil {
-		return "", fmt.Errorf("--cwd %q: %w", path, err)
-	}
-	info, err := os.Stat(abs)
-	switch {
-	case err != nil:
-		return "", fmt.Errorf("--cwd: %w", err)
-	case !info.IsDir():
-		return "", fmt.Errorf("--cwd %s is not a directory", abs)
-	}
-	return abs, nil
 }

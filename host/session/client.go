@@ -23,9 +23,11 @@ const (
 // Snapshot is a session at one moment.
 type Snapshot struct {
 	ID      string
+	Title   string // no two open sessions of a process have the same
 	Agent   string
 	Model   string // as the agent last said
 	Dir     string
+	Branch  string // of the directory, as it was when the last turn ended; empty outside of a repository
 	Access  string
 	State   State
 	Asks    int // open
@@ -36,6 +38,8 @@ type Snapshot struct {
 	Tokens  int64
 	Last    uint64 // the newest event
 	Started time.Time
+
+	Continue string // a shell command that continues the conversation without kitsoki; empty: there is none
 }
 
 // Kind is what an event is about.
@@ -103,10 +107,16 @@ type Client interface {
 	StartTurn(ctx context.Context, prompt string) error
 	// Queue starts a turn with the prompt, or lets it wait until those before it have ended well.
 	Queue(ctx context.Context, prompt string) error
-	// Unqueue takes the last waiting prompt back; false when none waits.
-	Unqueue(ctx context.Context) (prompt string, ok bool, err error)
+	// Unqueue takes the nth waiting prompt back, from 0, or the last one for a negative n; false when it does not
+	// wait any more.
+	Unqueue(ctx context.Context, n int) (prompt string, ok bool, err error)
 	// ReleaseQueue lets the queue go on after a turn that did not end well.
 	ReleaseQueue(ctx context.Context) error
+	// Peek returns what an asker last said and did, and what has changed in the working directory. path is the
+	// sub-agent, outermost first; empty is the agent itself. An error beside a Peek says what is missing in it.
+	Peek(ctx context.Context, path []string) (Peek, error)
+	// Rename gives the session another title.
+	Rename(ctx context.Context, title string) error
 	// CancelTurn stops the running turn; its asks end as cancelled.
 	CancelTurn(ctx context.Context) error
 	// Close settles open asks with the outcome (host_closing or no_operator), stops the turn, and waits.

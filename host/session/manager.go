@@ -28,6 +28,9 @@ type ManagerOptions struct {
 	Clock  host.Clock    // nil: the machine's
 	Log    *slog.Logger  // a second sink of every event; nil: none
 
+	Agent  func(name string) (agent.Command, error) // finds the agents of new sessions; nil: Open opens none
+	Agents []string                                 // the names that Agent knows
+
 	Environ []string   // whose secrets are kept out of traces, transcripts and the log; nil: this process's
 	Text    trace.Text // what becomes of texts there; empty: trace.TextFull
 }
@@ -65,6 +68,7 @@ func NewManager(opt ManagerOptions) *Manager {
 
 // Options say what a new session is.
 type Options struct {
+	Title   string // empty: the name of the directory
 	Command agent.Command
 	Model   string
 	Dir     string // absolute
@@ -76,6 +80,7 @@ type Options struct {
 func (m *Manager) New(opt Options) (*Session, error) {
 	id := m.opt.Clock.Now().UTC().Format("20060102-150405-") + host.NewID()[:6]
 	s := newSession(m, id, opt, filepath.Join(m.opt.State, id))
+	s.title = m.titleFor(opt.Title, opt.Dir, s)
 	m.mu.Lock()
 	m.sessions[id] = s
 	m.mu.Unlock()

@@ -17,11 +17,14 @@ type narrator struct {
 	turn  int
 	req   agent.Request
 	began bool // the agent was started
+
+	recall *recall // for the peek; nil remembers nothing
 }
 
 // agentStarted is called on the turn's own goroutine.
 func (n *narrator) agentStarted(argv []string) {
 	n.began = true
+	n.recall.begin(n.turn)
 	n.s.record(trace.AgentStarted{
 		SessionID: n.s.id, Turn: n.turn, Agent: n.s.opt.Command.Name, Verb: string(n.req.Verb), Conversation: n.req.Conversation,
 		Argv: trace.Argv(argv[0], argv[1:]),
@@ -75,6 +78,7 @@ func (n *narrator) emit(path []string, e Event) {
 	for _, p := range path {
 		e.Path = append(e.Path, askbridge.Safe(p))
 	}
+	n.recall.add(e)
 	n.s.emit(e)
 }
 

@@ -27,6 +27,7 @@ type Session struct {
 	trace      *trace.File
 	transcript *trace.Transcript
 	incomplete sync.Once // says once that the trace is
+	recall     recall
 
 	mu           sync.Mutex // guards all below
 	closing      bool
@@ -37,6 +38,8 @@ type Session struct {
 	queue        []string
 	conversation string
 	model        string
+	title        string
+	branch       string
 	costUSD      float64
 	tokens       int64
 	asks         map[string]host.QuestionAsked // the open ones
@@ -73,9 +76,10 @@ func (s *Session) Snapshot(context.Context) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snap := Snapshot{
-		ID: s.id, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Access: string(s.opt.Access),
+		ID: s.id, Title: s.title, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Branch: s.branch, Access: string(s.opt.Access),
 		State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held && s.running == nil,
 		CostUSD: s.costUSD, Tokens: s.tokens, Last: s.feed.newest(), Started: s.started,
+		Continue: s.continueLineLocked(),
 	}
 	if snap.Model == "" {
 		snap.Model = s.opt.Model
@@ -144,16 +148,18 @@ func (s *Session) Queue(_ context.Context, prompt string) error {
 }
 
 // Unqueue implements Client.
-func (s *Session) Unqueue(context.Context) (string, bool, error) {
+func (s *Session) Unqueue(_ context.Context, n int) (string, bool, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	n := len(s.queue)
-	if n == 0 {
+	if n < 0 {
+		n = len(s.queue) - 1
+	}
+	if n < 0 || n >= len(s.queue) {
 		return "", false, nil
 	}
-	prompt := s.queue[n-1]
-	s.queue = s.queue[:n-1]
-	s.held = s.held && n > 1
+	prompt := s.queue[n]
+	s.queue = slices.Delete(slices.Clone(s.queue), n, n+1)
+	s.held = s.held && len(s.queue) > 0
 	s.emit(Event{Kind: Changed})
 	return prompt, true, nil
 }

@@ -124,7 +124,7 @@ func TestQueueWaitsAndIsHeldAfterAFailure(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if p, ok, _ := s.Unqueue(ctx); !ok || p != "4" {
+	if p, ok, _ := s.Unqueue(ctx, -1); !ok || p != "4" {
 		t.Fatalf("took back %q", p)
 	}
 	step <- nil

@@ -51,11 +51,12 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, prese
 	defer t.cancel(nil)
 	began := s.m.opt.Clock.Now()
 	s.record(trace.TurnStarted{SessionID: s.id, Turn: t.number, Prompt: req.Prompt, Operator: present})
-	n := &narrator{s: s, turn: t.number, req: req}
+	n := &narrator{s: s, turn: t.number, req: req, recall: &s.recall}
 	res, err := s.dispatch(ctx, req, agent.Observer{
 		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
 	})
-	s.endTurn(t, n.began, res, err, began)
+	branch := Branch(context.Background(), s.opt.Dir)
+	s.endTurn(t, n.began, res, err, began, branch)
 }
 
 // dispatch runs the agent. A panic on this goroutine would end the whole program with the terminal still raw and
@@ -69,7 +70,7 @@ func (s *Session) dispatch(ctx context.Context, req agent.Request, obs agent.Obs
 	return s.m.opt.Runner.Run(ctx, s.opt.Command, req, obs)
 }
 
-func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error, began time.Time) {
+func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error, began time.Time, branch string) {
 	outcome, ended := "done", Event{Kind: TurnEnded, Turn: t.number}
 	var stopped *host.Unanswered
 	switch {
@@ -97,6 +98,7 @@ func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error,
 	if res.Conversation != "" {
 		s.conversation = res.Conversation
 	}
+	s.branch = branch
 	s.costUSD += res.CostUSD
 	s.tokens += res.Usage.Total()
 	s.failed = ended.Failed

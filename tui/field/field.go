@@ -96,6 +96,15 @@ func (m *Model) Key(msg tea.KeyMsg) {
 	m.settle()
 }
 
+// AtTop and AtBottom report whether the cursor is on the first line that is drawn, and on the last.
+func (m *Model) AtTop() bool { return m.area.Line() == 0 && m.area.LineInfo().RowOffset == 0 }
+
+// AtBottom is the opposite of AtTop.
+func (m *Model) AtBottom() bool {
+	info := m.area.LineInfo()
+	return m.area.Line() == m.area.LineCount()-1 && info.RowOffset == info.Height-1
+}
+
 // Value is the text.
 func (m *Model) Value() string { return strings.ReplaceAll(m.area.Value(), innerTab, "\t") }
 

@@ -20,6 +20,9 @@ type Guard struct {
 // Arm is called when an ask opens, when another comes to the front, and when the terminal gets the focus back.
 func (g *Guard) Arm(now time.Time) { g.armed, g.last = true, now }
 
+// Release is called when the operator opened a field with a key of its own: what is typed next is meant for it.
+func (g *Guard) Release() { g.armed = false }
+
 // Hold is called after an Enter that sent, finished or warned.
 func (g *Guard) Hold(now time.Time) { g.hold = now.Add(AfterSend) }
 

@@ -8,6 +8,7 @@ import (
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/cells"
+	"example.com/kitsoki/tui/markdown"
 )
 
 // row is the drawn lines of one option.
@@ -136,7 +137,7 @@ func (m *Model) optionLines(i int, o host.OperatorOption, lit bool, column int) 
 	}
 	var lines []string
 	if column > 0 {
-		beside := cells.Wrap(o.Description, max(1, w-column-2))
+		beside := markdown.Lines(o.Description, max(1, w-column-2), m.st)
 		for n, d := range beside {
 			label := ""
 			if n == 0 {
@@ -149,12 +150,16 @@ func (m *Model) optionLines(i int, o host.OperatorOption, lit bool, column int) 
 			lines = append(lines, st.Render(l))
 		}
 		if o.Description != "" && (lit || m.width >= 60) {
-			lines = append(lines, cells.Wrap(o.Description, w)...)
+			lines = append(lines, markdown.Lines(o.Description, w, m.st)...)
 		}
 	}
 	if !lit && len(lines) > 2 {
 		lines = lines[:2]
-		lines[1] = strings.TrimSuffix(cells.Cut(lines[1], w-2), "…") + "…"
+		if cells.Width(lines[1]) > w-2 {
+			lines[1] = cells.Cut(lines[1], w-2)
+		} else {
+			lines[1] += "…"
+		}
 	}
 	if lit {
 		prefix = m.st.Lit.Render(prefix)

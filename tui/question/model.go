@@ -84,6 +84,9 @@ func (m *Model) Typing() bool {
 	return false
 }
 
+// textual reports whether a printable key is text.
+func (m *Model) textual() bool { return m.Typing() || m.sheet.OnOwnRow() }
+
 // Text is what stands in the field that has the keyboard, and SetText replaces it: for an editor outside.
 func (m *Model) Text() string { return m.area.Value() }
 
@@ -124,6 +127,7 @@ func (m *Model) KeyAfterEnd(msg tea.KeyMsg) bool {
 type Asked struct {
 	Effect
 	Extend time.Duration
+	Copy   string // for the clipboard
 }
 
 // Key does what a key means on this page. Keys that mean something everywhere are the program's.
@@ -155,6 +159,8 @@ func (m *Model) dispatch(msg tea.KeyMsg) Asked {
 		return m.do(Action{Do: Turn, N: -1})
 	case key.Matches(msg, k.Decline):
 		return m.do(Action{Do: Decline})
+	case !m.textual() && key.Matches(msg, k.Copy):
+		return Asked{Copy: m.CopyText()}
 	case m.Typing():
 		return m.fieldKey(msg)
 	case key.Matches(msg, k.More) && !m.sheet.OnOwnRow(), key.Matches(msg, k.MoreInField):
@@ -182,6 +188,10 @@ func (m *Model) listKey(msg tea.KeyMsg) Effect {
 	switch {
 	case msg.Paste && !m.sheet.OnReview():
 		a = Action{Do: Open, Text: text}
+	case key.Matches(msg, k.AskBack) && !m.sheet.OnOwnRow():
+		a = Action{Do: AskBack}
+	case key.Matches(msg, k.Recommended) && !m.sheet.OnOwnRow():
+		a = Action{Do: Recommend}
 	case m.sheet.OnOwnRow() && printable:
 		a = Action{Do: Open, Text: strings.TrimPrefix(text, " ")} // the space bar opens the field like everything else
 	case key.Matches(msg, k.Up):

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"example.com/kitsoki/tui/cells"
+	"example.com/kitsoki/tui/markdown"
 )
 
 // hasPreview reports whether any option of the focused question has a preview.
@@ -17,8 +18,7 @@ func (m *Model) hasPreview() bool {
 	return false
 }
 
-// previewLines is the preview of the lit option. It is text as it is, cut at the edge and not wrapped: previews are
-// code and layouts.
+// previewLines is the preview of the lit option.
 func (m *Model) previewLines() []string {
 	if m.sheet.OnReview() || m.sheet.OnOwnRow() {
 		return nil
@@ -27,7 +27,7 @@ func (m *Model) previewLines() []string {
 	if text == "" {
 		return []string{m.st.Dim.Render(" this option has no preview")}
 	}
-	lines := strings.Split(text, "\n")
+	lines := markdown.Lines(text, max(1, m.width-1), m.st)
 	for i, l := range lines {
 		lines[i] = " " + l
 	}

@@ -20,19 +20,21 @@ type Do int
 
 // The actions.
 const (
-	Nothing  Do = iota
-	Move        // the lit row by N; never answers
-	Light       // row N
-	Pick        // toggle the lit row, or choose it in a single select
-	Take        // Enter: finish the question, accept the field, send the review, decline
-	Open        // the own answer's field, with Text added to what stands in it
-	Write       // Text is what now stands in the field
-	Leave       // Esc
-	Turn        // N pages on
-	Skip        // leave the focused question out
-	Decline     // ask for the reason
-	Annotate    // the field of the focused question's note
-	Search      // the field that narrows the options
+	Nothing   Do = iota
+	Move         // the lit row by N; never answers
+	Light        // row N
+	Pick         // toggle the lit row, or choose it in a single select
+	Take         // Enter: finish the question, accept the field, send the review, decline
+	Open         // the own answer's field, with Text added to what stands in it
+	Write        // Text is what now stands in the field
+	Leave        // Esc
+	Turn         // N pages on
+	Skip         // leave the focused question out
+	Decline      // ask for the reason
+	Annotate     // the field of the focused question's note
+	Search       // the field that narrows the options
+	AskBack      // ask for what the agent should explain
+	Recommend    // tick what the agent recommends, where nothing is answered yet, and go to the review
 )
 
 // Effect is what a step asks of the world beyond the sheet. At most one of its parts is set.
@@ -86,11 +88,14 @@ func (s Sheet) Reduce(a Action) (Sheet, Effect) {
 			s.Place = Filter
 		}
 		return s, Effect{}
-	case Decline:
+	case Decline, AskBack:
 		if s.Place != Reason {
 			s.before, s.Place = s.Place, Reason
 		}
+		s.Back = a.Do == AskBack
 		return s, Effect{}
+	case Recommend:
+		return s.recommend(), Effect{}
 	}
 	s.warned = warned
 	return s, Effect{}
@@ -138,7 +143,7 @@ func (s Sheet) pick() (Sheet, Effect) {
 func (s Sheet) take(warned bool) (Sheet, Effect) {
 	switch {
 	case s.Place == Reason:
-		return s, Effect{Decline: &Refusal{Reason: strings.TrimSpace(s.Reason), Partial: s.partial()}}
+		return s, Effect{Decline: &Refusal{Reason: s.reason(), Partial: s.partial()}}
 	case s.OnReview():
 		return s.send(warned)
 	case s.Place == Own:

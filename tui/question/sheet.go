@@ -28,6 +28,7 @@ type Sheet struct {
 	Focus     int          // a question; len(Questions) is the review
 	Place     Place
 	Reason    string // of a decline, while it is being typed
+	Back      bool   // the reason is what the agent should explain first
 	Notice    string // what the last step has to say
 	Lit       []int  // the lit row of each question and, last, of the review; the row after the options is the own answer
 

@@ -12,12 +12,15 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/markdown"
 )
 
 // Frame is what the screen knows around the ask.
 type Frame struct {
 	Now      time.Time
-	Nth, All int // which of the open asks this is
+	Nth, All int    // which of the open asks this is
+	Session  string // its session's title; empty when there is one session only
+	Twin     int    // another open ask with the same words; 0: there is none
 }
 
 // compact reports whether the screen is too small for rules between the panes and a line of chips.
@@ -117,6 +120,12 @@ func (m *Model) head(f Frame) string {
 	if who == "" {
 		who = "an agent"
 	}
+	if f.Session != "" {
+		who = f.Session + ": " + who
+	}
+	if f.Twin > 0 && m.ended == "" {
+		who += fmt.Sprintf(" · same words as ask %d", f.Twin)
+	}
 	left := fmt.Sprintf(" ask %d of %d · %s", f.Nth, f.All, who)
 	if m.compact() {
 		left = fmt.Sprintf(" %d/%d %s", f.Nth, f.All, who)
@@ -154,7 +163,7 @@ func (m *Model) rule(mark string) string {
 }
 
 func (m *Model) questionLines() []string {
-	return cells.Wrap(m.sheet.Question().Question, max(1, m.width-2))
+	return markdown.LinesIn(m.st.Strong, m.sheet.Question().Question, max(1, m.width-2), m.st)
 }
 
 func (m *Model) questionPane() []string {
@@ -162,7 +171,7 @@ func (m *Model) questionPane() []string {
 	m.questionTop = max(0, min(m.questionTop, len(lines)-h))
 	out := make([]string, 0, h)
 	for _, l := range lines[m.questionTop : m.questionTop+h] {
-		out = append(out, " "+m.st.Strong.Render(l))
+		out = append(out, " "+l)
 	}
 	return out
 }
@@ -228,6 +237,8 @@ func (m *Model) ownRow() string {
 
 func (m *Model) fieldLabel() string {
 	switch {
+	case m.sheet.Place == Reason && m.sheet.Back:
+		return " explain: "
 	case m.sheet.Place == Reason && m.compact():
 		return " reason: "
 	case m.sheet.Place == Reason:
@@ -256,6 +267,9 @@ func (m *Model) stateLines() []string {
 		warn = "This ask is over. Esc closes it; what you typed goes to the prompt."
 	case m.sheet.Place == Reason:
 		warn = "Enter declines all questions of this ask; the agent is told so."
+		if m.sheet.Back {
+			warn = "Enter declines for now and asks the agent to explain what you write."
+		}
 	default:
 		return []string{m.st.Dim.Render(" " + m.standing())}
 	}
@@ -314,9 +328,9 @@ func (m *Model) Bindings() []key.Binding {
 	var out []key.Binding
 	switch {
 	case m.ended != "":
-		return []key.Binding{keys.As(k.Fold, "close"), k.Help}
+		return []key.Binding{keys.As(k.Fold, "close"), keys.As(k.Copy, "copy what you typed"), k.Help}
 	case m.sheet.Place == Reason:
-		return []key.Binding{keys.As(k.Accept, "decline"), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField, inField}
+		return []key.Binding{keys.As(k.Accept, m.refusing()), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField, inField}
 	case m.sheet.Place == Note, m.sheet.Place == Filter:
 		return []key.Binding{keys.As(k.Accept, "save"), keys.As(k.Leave, "back"), k.Editor, inField}
 	case m.sheet.Place == Own:
@@ -326,13 +340,15 @@ func (m *Model) Bindings() []key.Binding {
 		}
 		return append(out, k.Decline, k.Editor, k.MoreInField, inField)
 	case m.sheet.OnReview():
-		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "to the lit one"), keys.As(k.Next, "question"), k.Decline, k.More, k.Help}
+		return []key.Binding{keys.As(k.Take, "send"), keys.As(k.Pick, "use or leave"), keys.As(k.Fold, "to the lit one"), keys.As(k.Next, "question"), k.Decline, k.More, k.Peek, k.Copy, k.AskBack, k.Help}
 	case m.sheet.OnOwnRow():
 		out = []key.Binding{keys.As(k.Take, "type"), keys.As(k.Up, "list")}
 		if several {
 			out = append(out, keys.As(k.Next, "question"))
 		}
 		return append(out, k.Fold, k.Decline, inField)
+	case m.sheet.Question().MultiSelect && several:
+		out = []key.Binding{keys.As(k.Take, "next"), keys.As(k.Pick, "tick")}
 	case m.sheet.Question().MultiSelect:
 		out = []key.Binding{keys.As(k.Take, "take ticked"), keys.As(k.Pick, "tick")}
 	case several:
@@ -349,7 +365,7 @@ func (m *Model) Bindings() []key.Binding {
 	if m.compact() {
 		out = append(out, k.Fold, k.Own, k.Decline)
 	} else {
-		out = append(out, k.Own, k.Fold, k.Decline)
+		out = append(out, k.Own, k.Peek, k.Fold, k.Decline)
 	}
 	if m.hasPreview() {
 		out = append(out, k.Preview)
@@ -361,7 +377,22 @@ func (m *Model) Bindings() []key.Binding {
 	if len(m.sheet.Question().Options) > 9 {
 		out = append(out, k.Filter)
 	}
-	return append(out, k.More, k.Editor, k.Help)
+	if m.compact() {
+		out = append(out, k.Peek)
+	}
+	out = append(out, k.AskBack)
+	if slices.ContainsFunc(m.sheet.Questions, func(q host.OperatorQuestion) bool { return slices.ContainsFunc(q.Options, recommended) }) {
+		out = append(out, k.Recommended)
+	}
+	return append(out, k.More, k.Copy, k.Editor, k.Help)
+}
+
+// refusing says what Enter does in the field of the reason.
+func (m *Model) refusing() string {
+	if m.sheet.Back {
+		return "ask back"
+	}
+	return "decline"
 }
 
 // AllBindings are all keys that work on this page.

@@ -1,0 +1,109 @@
+package tui
+
+import (
+	"context"
+
+	"github.com/charmbracelet/bubbles/key"
+	tea "github.com/charmbracelet/bubbletea"
+
+	"example.com/kitsoki/tui/question"
+)
+
+// askPage is one ask over the whole screen.
+type askPage struct {
+	m   *Model
+	ask *openAsk
+}
+
+func (p *askPage) typing() bool { return p.ask.form.Typing() || p.ask.form.Sheet().OnOwnRow() }
+
+func (p *askPage) view() string {
+	m, a := p.m, p.ask
+	return a.form.View(question.Frame{
+		Now: m.now(), Nth: m.nth(a), All: len(m.asks), Session: m.sessionName(a), Twin: m.twinOf(a),
+	})
+}
+
+func (p *askPage) keys() (string, []key.Binding) {
+	return "Keys in this ask", append(p.ask.form.AllBindings(), p.m.opt.Keys.Inbox, p.m.opt.Keys.Quit)
+}
+
+// key gives a key to the ask.
+func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
+	m, a, k := p.m, p.ask, p.m.opt.Keys
+	enter := msg.Type == tea.KeyEnter && !msg.Alt
+	if a.form.Ended() {
+		return m.endedKey(a, msg)
+	}
+	if a.sending || (!isEsc(k, msg) && !m.guard.Admit(m.now(), enter)) {
+		m.tooEarly(msg)
+		return nil
+	}
+	switch {
+	case key.Matches(msg, k.Help) && !p.typing():
+		m.openHelp()
+		return nil
+	case key.Matches(msg, k.Editor) && !a.form.Sheet().OnReview():
+		return m.edit()
+	case key.Matches(msg, k.Inbox):
+		m.openInbox(a)
+		return nil
+	case key.Matches(msg, k.Peek) && !p.typing():
+		return m.peek(a, p)
+	}
+	if enter {
+		m.guard.Hold(m.now())
+	}
+	return m.ask(a, a.form.Key(msg))
+}
+
+// ask does what a key in an ask's form asks of the program.
+func (m *Model) ask(a *openAsk, asked question.Asked) tea.Cmd {
+	var cmds []tea.Cmd
+	switch {
+	case asked.Send != nil:
+		cmds = append(cmds, m.settle(a, asked.Send, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
+	case asked.Decline != nil:
+		cmds = append(cmds, m.settle(a, asked.Decline.Partial, func(ctx context.Context) error {
+			return a.ask.Decline(ctx, asked.Decline.Reason, asked.Decline.Partial)
+		}))
+	case asked.Extend > 0:
+		cmds = append(cmds, m.extend(a, asked.Extend))
+	case asked.Copy != "":
+		said, cmd := m.copyText(asked.Copy)
+		a.form.Say(said)
+		cmds = append(cmds, cmd)
+	case asked.Fold:
+		a.folded = true
+		m.home()
+	}
+	return tea.Batch(append(cmds, m.save(a), m.touch(a))...)
+}
+
+// endedKey takes a key for an ask that is over. Esc closes it; text goes on to where it was going.
+func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
+	switch {
+	case isEsc(m.opt.Keys, msg):
+		m.close(a)
+	case a.form.KeyAfterEnd(msg):
+	case key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.now(), false):
+		said, cmd := m.copyText(a.form.CopyText())
+		a.form.Say(said)
+		return cmd
+	default:
+		m.tooEarly(msg)
+	}
+	return nil
+}
+
+// tooEarly keeps what was typed for something else: it is the composer's. Other keys are dropped, and the screen
+// says so.
+func (m *Model) tooEarly(msg tea.KeyMsg) {
+	form := m.front().form
+	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
+		form.Dropped()
+		return
+	}
+	m.at.composer.Insert(string(msg.Runes))
+	form.Early()
+}
