@@ -2,42 +2,12 @@ package teatest
 
 import (
 	"io"
-	"os"
-	"os/exec"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 
-	"github.com/creack/pty"
+	"github.com/charmbracelet/x/ansi"
 )
-
-// release builds kitsoki as it is shipped, without the race detector.
-func release(b *testing.B) string {
-	b.Helper()
-	path := filepath.Join(b.TempDir(), "kitsoki")
-	if out, err := exec.Command("go", "build", "-o", path, "..").CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
-	return path
-}
-
-func onTerminal(b *testing.B, env []string, argv ...string) (*os.File, *exec.Cmd) {
-	b.Helper()
-	cmd := exec.Command(argv[0], argv[1:]...)
-	cmd.Env = env
-	ptm, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: 80})
-	if err != nil {
-		b.Fatal(err)
-	}
-	return ptm, cmd
-}
-
-func plainEnv(b *testing.B) []string {
-	b.Helper()
-	home := b.TempDir()
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "TERM=xterm-256color", "LANG=C.UTF-8"}
-}
 
 // BenchmarkHelpOnASilentTerminal is from start to exit, on a terminal that answers no queries (budget: 50 ms).
 func BenchmarkHelpOnASilentTerminal(b *testing.B) {
@@ -59,7 +29,7 @@ func BenchmarkFirstFrame(b *testing.B) {
 		ptm, cmd := onTerminal(b, env, bin, "demo")
 		var seen strings.Builder
 		buf := make([]byte, 4096)
-		for !strings.Contains(seen.String(), "F1 all") {
+		for !strings.Contains(ansi.Strip(seen.String()), "F1 all") {
 			n, err := ptm.Read(buf)
 			seen.Write(buf[:n])
 			if err != nil {
