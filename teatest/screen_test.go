@@ -30,6 +30,7 @@ import (
 // The libraries leave two goroutines to themselves: the test model's, which waits for a signal that never comes,
 // and a tick that was asked for and ends within its second.
 func TestMain(m *testing.M) {
+	time.Local = time.UTC // times of day are on some screens
 	if os.Getenv(panicEnv) != "" {
 		os.Exit(panickingScreen())
 	}

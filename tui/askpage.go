@@ -32,6 +32,10 @@ func (p *askPage) keys() (string, []key.Binding) {
 func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	m, a, k := p.m, p.ask, p.m.opt.Keys
 	enter := msg.Type == tea.KeyEnter && !msg.Alt
+	if !msg.Paste && key.Matches(msg, k.Inbox) { // it never answers
+		m.openInbox(a)
+		return nil
+	}
 	if a.form.Ended() {
 		return m.endedKey(a, msg)
 	}
@@ -45,9 +49,6 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 		return nil
 	case key.Matches(msg, k.Editor) && !a.form.Sheet().OnReview():
 		return m.edit()
-	case key.Matches(msg, k.Inbox):
-		m.openInbox(a)
-		return nil
 	case key.Matches(msg, k.Peek) && !p.typing():
 		return m.peek(a, p)
 	}

@@ -107,7 +107,7 @@ func (p *inboxPage) row(i int, a *openAsk) []string {
 		head += " · " + sizeOf(a)
 	}
 	lines := []string{cells.Spread(look.Render(head), p.right(a), m.width)}
-	what := strings.ReplaceAll(info.Questions[0].Question, "\n", " ")
+	what := headline(info.Questions[0].Question)
 	text := []string{cells.Cut(what, max(1, m.width-7))}
 	if lit {
 		text = cells.Wrap(what, max(1, m.width-7))
@@ -176,11 +176,10 @@ func (p *inboxPage) where(a *openAsk) string {
 	if pane.snap.Branch != "" && dir == pane.snap.Dir {
 		text += " on " + pane.snap.Branch
 	}
-	text += " · asked " + clock(p.m.now().Sub(info.Opened)) + " ago"
 	if n := p.m.twinOf(a); n > 0 {
 		text += fmt.Sprintf(" · same words as ask %d", n)
 	}
-	return text
+	return text + " · asked " + clock(p.m.now().Sub(info.Opened)) + " ago"
 }
 
 // optionLines are the options of an ask that a digit answers.
@@ -202,12 +201,25 @@ func (p *inboxPage) optionLines(a *openAsk) []string {
 		}
 		parts = append(parts, fmt.Sprintf("%d %s %s", i+1, box, cells.Cut(o.Label, 40)))
 	}
-	var lines []string
-	for _, l := range cells.Wrap(strings.Join(parts, "   "), max(1, p.m.width-7)) {
-		lines = append(lines, "      "+l)
+	lines := flow(parts, max(1, p.m.width-7))
+	for i := range lines {
+		lines[i] = "      " + lines[i]
 	}
 	if most := max(2, p.m.height/3); len(lines) > most {
 		lines = append(lines[:most-1], st.Dim.Render("      … Enter shows all"))
+	}
+	return lines
+}
+
+// flow puts as many parts into each line as fit, none of them broken.
+func flow(parts []string, w int) []string {
+	var lines []string
+	for _, part := range parts {
+		if n := len(lines); n > 0 && cells.Width(lines[n-1])+3+cells.Width(part) <= w {
+			lines[n-1] += "   " + part
+			continue
+		}
+		lines = append(lines, part)
 	}
 	return lines
 }
@@ -236,7 +248,7 @@ func (p *inboxPage) pastLines() listed {
 			end = st.Warn.Render(s.ending() + " ")
 		}
 		out.lines = append(out.lines, cells.Spread(look.Render(mark+s.at.Local().Format("15:04:05")+"  "+head), end, m.width))
-		body := []string{cells.Cut(strings.ReplaceAll(s.question, "\n", " "), max(1, m.width-7))}
+		body := []string{cells.Cut(headline(s.question), max(1, m.width-7))}
 		if i == p.litPast {
 			body = cells.Wrap(s.question, max(1, m.width-7))
 			body = append(body, cells.Wrap("= "+s.text, max(1, m.width-7))...)

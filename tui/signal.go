@@ -3,7 +3,6 @@ package tui
 import (
 	"context"
 	"fmt"
-	"strings"
 	"time"
 
 	tea "github.com/charmbracelet/bubbletea"
@@ -31,7 +30,7 @@ func (m *Model) signal(e signals.Emit) tea.Cmd {
 	for _, id := range e.Notify {
 		if a := m.find(id); a != nil {
 			info := a.form.Info()
-			out += signals.Notify(m.opt.Signals.OSC, m.who(a)+" asks", strings.ReplaceAll(info.Questions[0].Question, "\n", " "), m.opt.Signals.Tmux)
+			out += signals.Notify(m.opt.Signals.OSC, m.who(a)+" asks", headline(info.Questions[0].Question), m.opt.Signals.Tmux)
 		}
 	}
 	if out != "" && m.opt.Emit != nil {

@@ -105,7 +105,7 @@ func (m *Model) askBanner(a *openAsk) string {
 	st := m.opt.Styles
 	info := a.form.Info()
 	who := m.who(a)
-	what := strings.ReplaceAll(info.Questions[0].Question, "\n", " ")
+	what := headline(info.Questions[0].Question)
 	left := fmt.Sprintf(" ? %s asks: %s", who, what)
 	if a.folded {
 		left = fmt.Sprintf(" ? folded, %d of %d answered · %s: %s", a.form.Sheet().Taken(), len(info.Questions), who, what)
@@ -115,6 +115,11 @@ func (m *Model) askBanner(a *openAsk) string {
 		right = fmt.Sprintf("%d wait · %s lists ", n, m.opt.Keys.OpenAsk.Help().Key)
 	}
 	return cells.Spread(st.Warn.Render(cells.Cut(left, max(1, m.width-cells.Width(right)-1))), st.Warn.Render(right), m.width)
+}
+
+// headline is a question in one line.
+func headline(question string) string {
+	return strings.TrimLeft(strings.ReplaceAll(question, "\n", " "), "# ")
 }
 
 // searchLine is the field of the search in the log.

@@ -3,6 +3,7 @@ package session
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -46,6 +47,9 @@ func WorkingDiff(ctx context.Context, dir string) (Diff, error) {
 	defer cancel()
 	g := repository{dir: dir}
 	var d Diff
+	if _, err := os.Stat(dir); err != nil {
+		return d, fmt.Errorf("the directory %s cannot be looked at: %w", askbridge.Safe(dir), errors.Unwrap(err))
+	}
 	if err := g.guard(ctx, true); err != nil {
 		return d, err
 	}

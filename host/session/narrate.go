@@ -100,7 +100,7 @@ func (s *Session) observe(e host.Event) {
 		s.asks[ev.QuestionID] = ev
 		var heads []string
 		for _, q := range ev.Questions {
-			heads = append(heads, firstLine(q.Question))
+			heads = append(heads, strings.TrimLeft(firstLine(q.Question), "# "))
 		}
 		s.emit(Event{Kind: AskOpened, Turn: s.turn, Key: ev.QuestionID, Text: strings.Join(heads, " · "), Path: ev.Asker.Path})
 	case host.QuestionAnswered:

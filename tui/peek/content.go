@@ -8,6 +8,7 @@ import (
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/cells"
+	"example.com/kitsoki/tui/markdown"
 )
 
 // look is how a line is drawn. Every look can be told without colour, by what the line says.
@@ -106,7 +107,8 @@ func (m *Model) words() {
 		if i < len(m.peek.Words)-1 {
 			m.add(dim, "   -- before that --")
 		}
-		m.wrap(plain, "   ", strings.Trim(m.peek.Words[i], "\n"))
+		words := markdown.Lines(strings.Trim(m.peek.Words[i], "\n"), max(1, m.width-4), m.st)
+		m.add(plain, cells.Indent(words, "   ")...)
 	}
 }
 

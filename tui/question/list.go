@@ -114,6 +114,23 @@ func (m *Model) rows() []row {
 	return rows
 }
 
+// optionsNeed is how many lines the options take whichever of them is lit, so that the panes stay where they are
+// while the light moves. Of many options it is more than any screen has.
+func (m *Model) optionsNeed() int {
+	q := m.sheet.Question()
+	if m.preview || len(q.Options) > 16 {
+		return m.height
+	}
+	column := m.labelColumn(q)
+	all, more := 0, 0
+	for _, i := range m.sheet.Listed() {
+		unlit := len(m.optionLines(i, q.Options[i], false, column))
+		all += unlit
+		more = max(more, len(m.optionLines(i, q.Options[i], true, column))-unlit)
+	}
+	return all + more
+}
+
 // labelColumn is how wide the labels are where descriptions stand beside them; 0 where they stand below.
 func (m *Model) labelColumn(q host.OperatorQuestion) int {
 	widest, described := 0, false

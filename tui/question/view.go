@@ -42,10 +42,15 @@ func (m *Model) room() int {
 	return max(2, m.height-m.fixedLines()-(m.ownHeight()-1)-(len(m.stateLines())-1))
 }
 
-// questionHeight is a third of what is not fixed, from 2 to 8 lines, and never more than the question needs.
+// questionHeight is a third of what is not fixed, from 2 to 8 lines, more where the options leave room, and never
+// more than the question needs.
 func (m *Model) questionHeight() int {
 	need := len(m.questionLines())
-	return max(1, min(need, max(2, m.room()/3), 8))
+	share := min(max(2, m.room()/3), 8)
+	if need > share {
+		share = max(share, m.room()-m.optionsNeed())
+	}
+	return max(1, min(need, share))
 }
 
 func (m *Model) optionsHeight() int { return max(1, m.room()-m.questionHeight()) }
