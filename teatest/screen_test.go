@@ -24,6 +24,7 @@ import (
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui"
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/signals"
 	"example.com/kitsoki/tui/styles"
 )
 
@@ -124,6 +125,24 @@ type screen struct {
 	tm    *xteatest.TestModel
 	probe *probe
 	gate  chan struct{} // agents ask once it is closed
+
+	mu      sync.Mutex
+	written string              // beside the screen; guarded by mu
+	notices []signals.AskNotice // that the operator's program was told; guarded by mu
+}
+
+func (s *screen) emit(text string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.written += text
+	return nil
+}
+
+func (s *screen) told(_ context.Context, n signals.AskNotice) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.notices = append(s.notices, n)
+	return nil
 }
 
 // probe remembers what the program drew last.
@@ -165,7 +184,10 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 	renderer := lipgloss.NewRenderer(io.Discard, termenv.WithProfile(termenv.Ascii))
 	m := tui.NewModel(ctx, tui.Options{
 		Opener: manager, Clock: s.clock, Styles: styles.New(renderer), Keys: keys.Default(),
-		Hint: "Type what the agent should do and press Enter.",
+		Hint: "Type what the agent should do and press Enter.", Emit: s.emit, Copy: true,
+		Signals: tui.Signals{
+			AlarmSettings: signals.AlarmSettings{Bell: true, OSC: signals.OSC9, OnAsk: true, After: 20 * time.Second}, Run: s.told,
+		},
 	}, func(msg tea.Msg) { s.tm.Send(msg) })
 	if err := m.Adopt(ctx, s.sess); err != nil {
 		t.Fatal(err)

@@ -30,7 +30,7 @@ func typed() []Place { return []Place{Composer, TextField} }
 func places() map[string][]Place {
 	return map[string][]Place{
 		"quit":   {Everywhere},
-		"help":   {List, Review, Inbox}, // where nothing is typed; F1 does it everywhere, see fixed
+		"help":   {List, Review, Inbox, Sessions}, // where nothing is typed; F1 does it everywhere, see fixed
 		"editor": {Everywhere},
 
 		"submit":    {Composer},
@@ -59,26 +59,26 @@ func places() map[string][]Place {
 		"ask_back":    {List, Review, Inbox},
 		"recommended": {List, Review},
 
-		"up":            {List, Review},
-		"down":          {List, Review},
-		"row":           {List, Review},
+		"up":            {List, Review, Inbox, Sessions},
+		"down":          {List, Review, Inbox, Sessions},
+		"row":           {List, Review, Inbox, Sessions},
 		"pick":          {List, Review},
-		"take":          {List, Review},
+		"take":          {List, Review, Inbox, Sessions},
 		"own":           {List, Review},
-		"next":          {List, TextField, Review},
-		"prev":          {List, TextField, Review},
+		"next":          {List, TextField, Review, Inbox},
+		"prev":          {List, TextField, Review, Inbox},
 		"skip":          {List, Review},
-		"decline":       {List, TextField, Review},
-		"more":          {List, Review},
-		"fold":          {List, Review},
+		"decline":       {List, TextField, Review, Inbox},
+		"more":          {List, Review, Inbox},
+		"fold":          {List, Review, Inbox, Sessions},
 		"note":          {List, Review},
 		"preview":       {List, Review},
-		"filter":        {List, Review},
+		"filter":        {List, Review, Inbox},
 		"accept":        {TextField},
 		"leave":         {TextField},
 		"more_in_field": {List, TextField, Review},
-		"options_up":    {List, Review},
-		"options_down":  {List, Review},
+		"options_up":    {List, Review, Inbox},
+		"options_down":  {List, Review, Inbox},
 		"question_up":   {List, Review},
 		"question_down": {List, Review},
 	}

@@ -275,6 +275,9 @@ func (m *Model) stateLines() []string {
 		if m.sheet.Back {
 			warn = "Enter declines for now and asks the agent to explain what you write."
 		}
+	case soundsLikePermission(m.info.Kind, m.sheet.Questions):
+		standing := m.standing()
+		return []string{" " + m.st.Warn.Render(m.grantWords()) + m.st.Dim.Render(strings.TrimSuffix(" · "+standing, " · "))}
 	default:
 		return []string{m.st.Dim.Render(" " + m.standing())}
 	}
@@ -304,7 +307,7 @@ func (m *Model) standing() string {
 	if n := len(m.sheet.Question().Options); m.sheet.Narrow != "" {
 		parts = append(parts, fmt.Sprintf("%d of %d rows contain “%s”, Esc shows all", len(m.sheet.Listed()), n, askbridge.Safe(m.sheet.Narrow)))
 	}
-	if m.info.Kind == host.KindQuestion && m.info.Asker.Dir != "" && len(parts) == 0 && !m.compact() {
+	if m.info.Asker.Dir != "" && len(parts) == 0 && !m.compact() {
 		parts = append(parts, "in "+m.info.Asker.Dir)
 	}
 	if m.early > 0 {
