@@ -6,6 +6,7 @@ import (
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/tui/question"
 )
 
 // settledAsk is one that is over, as the session's events told of it: the same for asks that were answered here,
@@ -95,21 +96,9 @@ func (s *settledAsk) matches(text string) bool {
 // agents that ask the same can need different answers.
 func (m *Model) twinOf(a *openAsk) int {
 	for i, b := range m.asks {
-		if a != b && sameWords(a.form.Info().Questions, b.form.Info().Questions) {
+		if a != b && question.SameWords(a.form.Info().Questions, b.form.Info().Questions) {
 			return i + 1
 		}
 	}
 	return 0
-}
-
-func sameWords(a, b []host.OperatorQuestion) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i].Question != b[i].Question {
-			return false
-		}
-	}
-	return true
 }

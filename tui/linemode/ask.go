@@ -14,7 +14,8 @@ import (
 )
 
 // answerHelp says what can be typed while an ask is open.
-const answerHelp = "answer with a row (several: 1,3) · o TEXT own answer · n TEXT note · s skip · b back · none · send · d REASON decline · + more time · fold"
+const answerHelp = "answer with a row (several: 1,3) · o TEXT own answer · n TEXT note · s skip · b back · none · send · " +
+	"e WORDS ask back · r what is recommended · p ROW preview · v what the agent did · d REASON decline · + more time · fold"
 
 // asked is one open ask.
 type asked struct {
@@ -74,10 +75,19 @@ func (m *mode) show(a *asked) {
 	}
 	q := a.sheet.Question()
 	m.say(fmt.Sprintf("? %s asks, question %d of %d, waits %d s: %s", who(a.info), a.sheet.Focus+1, len(a.info.Questions), int(left.Seconds()), q.Question))
+	if question.SoundsLikePermission(a.info.Kind, q) {
+		m.say("  (" + question.GrantsNothing + ")")
+	}
+	if m.twin(a) {
+		m.say("  (another open ask has the same words; look who asks)")
+	}
 	for i, o := range q.Options {
 		row := fmt.Sprintf("  %d %s", i+1, o.Label)
 		if o.Description != "" {
 			row += " - " + o.Description
+		}
+		if o.Preview != "" {
+			row += fmt.Sprintf(" (p %d shows its preview)", i+1)
 		}
 		m.say(row)
 	}
@@ -85,7 +95,11 @@ func (m *mode) show(a *asked) {
 	if q.MultiSelect {
 		kind = "several rows can be chosen; "
 	}
-	m.say("  " + kind + answerHelp)
+	help := "answer with a row, or as before; /help lists all"
+	if !m.helped {
+		help, m.helped = answerHelp, true
+	}
+	m.say("  " + kind + help)
 }
 
 // spoken is a draft in words.
@@ -161,8 +175,15 @@ func (m *mode) answer(ctx context.Context, a *asked, line string) {
 		return
 	}
 	word, rest, _ := strings.Cut(strings.TrimSpace(line), " ")
-	if word == "+" {
+	switch {
+	case word == "+":
 		m.report(a.ask.Extend(ctx, question.ExtendBy))
+		return
+	case word == "v" && rest == "":
+		m.peek(ctx, a)
+		return
+	case word == "p":
+		m.preview(a, rest)
 		return
 	}
 	actions, problem := a.actions(word, strings.TrimSpace(rest))
@@ -211,6 +232,10 @@ func (a *asked) actions(word, rest string) (out []question.Action, problem strin
 		return []question.Action{{Do: question.Turn, N: -1}}, ""
 	case "d":
 		return []question.Action{do(question.Decline), {Do: question.Write, Text: rest}, do(question.Take)}, ""
+	case "e":
+		return []question.Action{do(question.AskBack), {Do: question.Write, Text: rest}, do(question.Take)}, ""
+	case "r":
+		return []question.Action{do(question.Recommend)}, ""
 	case "fold":
 		return []question.Action{do(question.Leave)}, ""
 	case "none":

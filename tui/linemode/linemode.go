@@ -51,12 +51,13 @@ type news struct {
 
 // mode is the state of the one goroutine that writes.
 type mode struct {
-	opt   Options
-	asks  []*asked
-	guard question.Guard
-	turn  bool // one is running
-	exit  Exit
-	err   error // of writing
+	opt    Options
+	asks   []*asked
+	guard  question.Guard
+	turn   bool // one is running
+	helped bool // what can be typed was written whole
+	exit   Exit
+	err    error // of writing
 }
 
 // Run serves the session until the operator quits, or until the input has ended and no turn runs any more. The

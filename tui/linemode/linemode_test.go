@@ -12,6 +12,8 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/charmbracelet/x/exp/golden"
+
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/hosttest"
@@ -217,4 +219,60 @@ func TestDeclineFoldAndNone(t *testing.T) {
 	o.see("answer with")
 	o.enter("none")
 	o.see("got map[Which checks?:[]], <nil>.")
+}
+
+func TestAskBackIsADeclineThatSaysSo(t *testing.T) {
+	o := start(t, asksAndQuotes(database))
+	o.enter("go")
+	o.see("answer with")
+	o.enter("e what does each cost?")
+	o.see("= sent")
+	o.see("declined): the operator asks back before deciding: what does each cost?")
+}
+
+func TestPreviewAndPeekAnswerNothing(t *testing.T) {
+	q := database
+	q.Options = []host.OperatorOption{{Label: "Flat", Preview: "main.go\nserve.go"}, {Label: "Nested (Recommended)"}}
+	o := start(t, asksAndQuotes(q))
+	o.enter("go")
+	o.see("1 Flat (p 1 shows its preview)")
+	o.see("answer with")
+	o.enter("p 1")
+	o.see("  main.go\n  serve.go\n")
+	o.enter("p 2")
+	o.see("! row 2 has no preview")
+	o.enter("p x")
+	o.see("! p needs one of the rows 1 to 2 after it")
+	o.enter("v")
+	o.see("/project cannot be looked at")
+	o.enter("r")
+	o.see("the recommended row is lit")
+	o.enter("send")
+	o.see("got map[Which DB?:Nested (Recommended)], <nil>.")
+}
+
+// The whole of a short session, as it is read aloud.
+func TestWholeOutput(t *testing.T) {
+	permission := host.OperatorQuestion{Question: "May I delete the branch?", Header: "Permission", Options: []host.OperatorOption{{Label: "Allow"}, {Label: "Deny"}}}
+	o := start(t, asksAndQuotes(database, checks, permission))
+	for _, step := range [][2]string{
+		{"go", "question 1 of 3"}, {"2", "question 2 of 3"}, {"1,3", "question 3 of 3"}, {"n only once", "note"}, {"2", "send sends this"}, {"send", "(the turn has ended)"},
+	} {
+		o.enter(step[0])
+		o.has(step[1])
+	}
+	golden.RequireEqual(t, []byte(o.output()))
+}
+
+// has waits for a text and takes nothing of the output away.
+func (o *typist) has(text string) {
+	o.t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); <-tick.C {
+		if strings.Contains(o.output(), text) {
+			return
+		}
+	}
+	o.t.Fatalf("never wrote %q; wrote:\n%s", text, o.output())
 }

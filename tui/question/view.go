@@ -275,7 +275,7 @@ func (m *Model) stateLines() []string {
 		if m.sheet.Back {
 			warn = "Enter declines for now and asks the agent to explain what you write."
 		}
-	case soundsLikePermission(m.info.Kind, m.sheet.Questions):
+	case !m.sheet.OnReview() && SoundsLikePermission(m.info.Kind, m.sheet.Question()):
 		standing := m.standing()
 		return []string{" " + m.st.Warn.Render(m.grantWords()) + m.st.Dim.Render(strings.TrimSuffix(" · "+standing, " · "))}
 	default:
