@@ -25,7 +25,7 @@ func together(askers ...asker) play {
 		var wg sync.WaitGroup
 		var mu sync.Mutex
 		board, _ := host.OperatorPrompterFrom(ctx)
-		for _, a := range askers {
+		for i, a := range askers {
 			open := make(chan struct{})
 			wg.Go(func() {
 				answers, err := board.Ask(host.WithAskRequest(ctx, host.AskRequest{Asker: a.who, Opened: func(host.OpenedAsk) { close(open) }}), sessionID(ctx), a.qs)
@@ -39,6 +39,9 @@ func together(askers ...asker) play {
 				say(a.who.Agent + " got " + text)
 			})
 			<-open
+			if shown, _ := ctx.Value(shownKey{}).(func() int); !eventually(func() bool { return shown() > i }) {
+				return errors.New("the ask never came onto the screen")
+			}
 			clockOf(ctx).Advance(time.Millisecond) // so that they are in this order
 		}
 		wg.Wait()
@@ -219,7 +222,7 @@ func TestInboxMarksDraftsAndTime(t *testing.T) {
 func TestTwinsAreMarked(t *testing.T) {
 	s := open(t, 100, 24, together(simple("api", database), simple("web", releaseName), simple("docs", database)))
 	s.prompt()
-	s.see("ask 1 of 3 · api · same words as ask 3")
+	s.see("ask 1 of 3 · api", "same words as ask 3")
 	s.rest()
 	s.press("Enter")
 	s.see("ask 1 of 2 · web")

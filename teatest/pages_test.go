@@ -47,7 +47,7 @@ func TestPages(t *testing.T) {
 		{name: "inbox", play: three, first: [2]string{"1 of 3", "1/3"}, keys: [][]string{{"^O"}, {"Down", "2"}}, see: []string{"Enter sends “SQLite” to web"}},
 		{name: "inbox-settled", play: three, first: [2]string{"1 of 3", "1/3"}, keys: [][]string{{"2", "Enter", "see web"}, {"^X", "not now"}, {"Enter", "see docs"}, {"^O", "see 2 settled"}, {"Tab"}}, see: []string{"settled: 2 of 2", "not now"}},
 		{name: "inbox-over", play: three, first: [2]string{"1 of 3", "1/3"}, keys: [][]string{{"^O"}, {"1", "Enter", "see 1 settled"}, {"Up"}}, see: []string{"inbox: 2 open"}},
-		{name: "sessions", play: three, first: [2]string{"1 of 3", "1/3"}, keys: [][]string{{"Esc", "^L"}}, see: []string{"sessions: 1"}},
+		{name: "sessions", play: three, first: [2]string{"1 of 3", "1/3"}, keys: [][]string{{"Esc", "^L"}}, see: []string{"sessions: 1", "asking 3"}},
 		{name: "peek", play: talk, first: [2]string{"1 of 1", "1/1"}, keys: [][]string{{"v"}}, see: []string{"last words", "one keeps"}},
 		{name: "worldwide", play: asks(worldwide), first: [2]string{"1 of 1", "1/1"}, keys: [][]string{{"2"}}, see: []string{"family"}},
 		{name: "markdown", play: talk, first: [2]string{"1 of 1", "1/1"}, keys: [][]string{{"Down"}}, see: []string{"Keep"}},

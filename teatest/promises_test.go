@@ -23,7 +23,7 @@ func TestTheEnterThatAnswersSendsNoPrompt(t *testing.T) {
 		s.press("Enter")
 		s.clock.Advance(40 * time.Millisecond)
 	}
-	s.see("= Database: Postgres", "> rm junk", "idle")
+	s.see("Database: Postgres", "> rm junk", "idle")
 	if view := s.view(); strings.Contains(view, "queued") || strings.Contains(view, "You want") {
 		t.Errorf("the early keys were sent:\n%s", view)
 	}
@@ -46,7 +46,7 @@ func TestNoKeyAnswersWhatCannotBeSeen(t *testing.T) {
 	s.press("Enter") // within the guard that the resize armed
 	s.rest()
 	s.press("Enter")
-	s.see("= Database: Postgres", "> 2")
+	s.see("Database: Postgres", "> 2")
 }
 
 // What was typed and did not go out with a decline is in the prompt afterwards.
@@ -58,7 +58,7 @@ func TestDeclineKeepsWhatWasTyped(t *testing.T) {
 	s.press("i", "half a thought", "^X", "not now")
 	s.rest()
 	s.press("Enter")
-	s.see("not answered: declined (not now)", "> half a thought")
+	s.see("not answered: declined", "> half a thought")
 }
 
 // A draft whose ask times out does not get mixed into the prompt that is being typed.
@@ -113,7 +113,7 @@ func TestEveryPrintableKeyOnTheOwnRowIsText(t *testing.T) {
 		s.press("Down", "Down", text)
 		s.see("> own answer: " + text)
 		s.press("Enter")
-		s.see("= Name: “" + text + "”")
+		s.see("Name: “" + text + "”")
 	}
 }
 

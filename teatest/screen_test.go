@@ -81,6 +81,7 @@ type (
 	sessionKey struct{}
 	promptKey  struct{}
 	clockKey   struct{}
+	shownKey   struct{}
 )
 
 // clockOf is the clock of the test.
@@ -106,6 +107,7 @@ type gated struct {
 	play
 	gate  <-chan struct{}
 	clock *hosttest.Clock
+	shown func() int // asks on the screen
 }
 
 func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, obs agent.Observer) (agent.Result, error) {
@@ -114,7 +116,7 @@ func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, ob
 	case <-ctx.Done():
 		return agent.Result{}, context.Cause(ctx)
 	}
-	return g.play.Run(context.WithValue(ctx, clockKey{}, g.clock), cmd, req, obs)
+	return g.play.Run(context.WithValue(context.WithValue(ctx, clockKey{}, g.clock), shownKey{}, g.shown), cmd, req, obs)
 }
 
 // screen is the real program with a session, on a terminal that is only a size.
@@ -150,6 +152,7 @@ type probe struct {
 	*tui.Model
 	mu   *sync.Mutex
 	last *string
+	asks *int // that are open on the screen
 }
 
 // mark is a message that says that all before it have been taken in.
@@ -164,7 +167,7 @@ func (p probe) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	view := p.View()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*p.last = view
+	*p.last, *p.asks = view, p.Waiting()
 	return p, cmd
 }
 
@@ -172,7 +175,7 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 	t.Helper()
 	s := &screen{t: t, clock: hosttest.NewClock(), gate: make(chan struct{})}
 	manager := session.NewManager(session.ManagerOptions{
-		Runner: gated{agentPlay, s.gate, s.clock}, State: t.TempDir(), Clock: s.clock, Agents: []string{"scripted"},
+		Runner: gated{agentPlay, s.gate, s.clock, s.shown}, State: t.TempDir(), Clock: s.clock, Agents: []string{"scripted"},
 		Agent: func(name string) (agent.Command, error) { return agent.Command{Name: name}, nil },
 	})
 	var err error
@@ -192,7 +195,7 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 	if err := m.Adopt(ctx, s.sess); err != nil {
 		t.Fatal(err)
 	}
-	s.probe = &probe{Model: m, mu: &sync.Mutex{}, last: new(string)}
+	s.probe = &probe{Model: m, mu: &sync.Mutex{}, last: new(string), asks: new(int)}
 	s.tm = xteatest.NewTestModel(t, *s.probe, xteatest.WithInitialTermSize(width, height))
 	t.Cleanup(func() {
 		m.Detach()
@@ -206,6 +209,13 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 		s.tm.WaitFinished(t, xteatest.WithFinalTimeout(10*time.Second))
 	})
 	return s
+}
+
+// shown is how many asks are on the screen.
+func (s *screen) shown() int {
+	s.probe.mu.Lock()
+	defer s.probe.mu.Unlock()
+	return *s.probe.asks
 }
 
 // see waits until the screen shows all of the texts.

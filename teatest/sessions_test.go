@@ -149,7 +149,7 @@ func TestContinueOutsideIsWrittenIntoTheLog(t *testing.T) {
 	s := open(t, 100, 24, perPrompt)
 	s.letGo()
 	s.press("^L", "o")
-	s.see("there is nothing to continue yet")
+	s.see("has no conversation that goes on outside")
 	s.press("Esc", "hello", "Enter")
 	s.see("done with hello")
 	s.press("^L", "o")
@@ -179,9 +179,9 @@ func TestQueueIsListedAndEdited(t *testing.T) {
 	s := open(t, 100, 24, perPrompt)
 	s.press("zero", "Enter")
 	s.see("working")
-	for _, p := range []string{"one", "two", "three"} {
+	for i, p := range []string{"one", "two", "three"} {
 		s.press(p, "Enter")
-		s.see("queued: " + p)
+		s.see(fmt.Sprintf("%d queued, next: one", i+1))
 	}
 	s.press("^P")
 	s.see("3 queued, the next first", ">  3 three")
@@ -196,7 +196,7 @@ func TestQueueIsListedAndEdited(t *testing.T) {
 	s.press("x")
 	s.see("dropped")
 	s.press("Esc")
-	s.see("1 queued: two")
+	s.see("1 queued, next: two")
 	s.press("Up")
 	s.see("> three")
 }

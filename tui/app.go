@@ -85,6 +85,9 @@ func NewModel(ctx context.Context, opt Options, send func(tea.Msg)) *Model {
 			return func() tea.Msg { return do(ctx) }
 		},
 	}
+	if !opt.Copy || opt.Emit == nil { // it says so when it is pressed, and is not offered
+		m.opt.Keys.Copy.SetHelp("", "")
+	}
 	m.page = &composePage{m: m}
 	m.alarm = signals.NewAlarm(opt.Signals.AlarmSettings, m.now())
 	return m
@@ -100,6 +103,9 @@ func (m *Model) Adopt(ctx context.Context, client session.Client) error {
 	m.add(p)
 	return nil
 }
+
+// Waiting is how many asks are open on this screen.
+func (m *Model) Waiting() int { return len(m.asks) }
 
 // Detach ends the presence that Adopt declared, for all sessions. Their asks stay open.
 func (m *Model) Detach() {

@@ -25,15 +25,25 @@ func (p *askPage) view() string {
 }
 
 func (p *askPage) keys() (string, []key.Binding) {
-	return "Keys in this ask", append(p.ask.form.AllBindings(), p.m.opt.Keys.Inbox, p.m.opt.Keys.Quit)
+	return "Keys in this ask", append(p.ask.form.AllBindings(), p.m.opt.Keys.Inbox, p.m.opt.Keys.Sessions, p.m.opt.Keys.NextSession, p.m.opt.Keys.Quit)
 }
 
 // key gives a key to the ask.
 func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	m, a, k := p.m, p.ask, p.m.opt.Keys
 	enter := msg.Type == tea.KeyEnter && !msg.Alt
-	if !msg.Paste && key.Matches(msg, k.Inbox) { // it never answers
+	switch { // these never answer
+	case msg.Paste:
+	case key.Matches(msg, k.Inbox):
 		m.openInbox(a)
+		return nil
+	case key.Matches(msg, k.Sessions) && !a.form.Ended():
+		m.leaveAsks()
+		m.openSessions()
+		return nil
+	case key.Matches(msg, k.NextSession) && !a.form.Ended() && len(m.panes) > 1:
+		m.home()
+		m.nextPane(1)
 		return nil
 	}
 	if a.form.Ended() {
@@ -76,6 +86,7 @@ func (m *Model) ask(a *openAsk, asked question.Asked) tea.Cmd {
 		cmds = append(cmds, cmd)
 	case asked.Fold:
 		a.folded = true
+		m.leaveAsks()
 		m.home()
 	}
 	return tea.Batch(append(cmds, m.save(a), m.touch(a))...)
@@ -102,7 +113,7 @@ func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 func (m *Model) tooEarly(msg tea.KeyMsg) {
 	form := m.front().form
 	if msg.Alt || (msg.Type != tea.KeyRunes && msg.Type != tea.KeySpace) {
-		form.Dropped()
+		form.Dropped(m.now())
 		return
 	}
 	m.at.composer.Insert(string(msg.Runes))

@@ -18,7 +18,8 @@ import (
 type openAsk struct {
 	ask     host.Ask
 	form    *question.Model
-	opened  time.Time // here
+	eager   bool // it may open by itself as soon as the composer is at rest
+	passed  bool // the operator went elsewhere while it waited
 	folded  bool
 	sending bool
 	sent    []host.Answer // what goes out while sending; not nil
@@ -54,7 +55,7 @@ func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 	for i := range info.Questions {
 		a.saved = append(a.saved, ask.Draft(i))
 	}
-	a.opened, a.form = m.now(), question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
+	a.form = question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
 	a.form.Resize(m.width, m.height)
 	at, _ := slices.BinarySearchFunc(m.asks, info.Opened, func(b *openAsk, t time.Time) int {
 		if b.form.Info().Opened.After(t) {
@@ -63,14 +64,29 @@ func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 		return -1 // before the later ones
 	})
 	m.asks = slices.Insert(m.asks, at, a) // oldest first, whichever was shown first
+	a.eager = m.composing() && m.at.composer.Value() == ""
 	m.openWaiting()
 	return tea.Batch(m.tick(), m.alarmed(info.ID, info.Opened))
 }
 
-// openWaiting opens the next ask that was not folded, unless the operator is busy with something.
+// openWaiting opens an ask that came to a composer in which nothing stood, once nothing was typed there for a while.
+// One that came while the operator was busy elsewhere, or that was passed by, waits to be opened.
 func (m *Model) openWaiting() {
-	if a := m.waiting(); a != nil && !a.folded && m.composing() && !m.help && !m.at.inUse(m.now()) {
-		m.show(a)
+	if !m.composing() || m.help || m.at.inUse(m.now()) {
+		return
+	}
+	for _, a := range m.asks {
+		if a.eager && !a.folded {
+			m.show(a)
+			return
+		}
+	}
+}
+
+// leaveAsks is called when the operator goes elsewhere: what waits then does not follow by itself.
+func (m *Model) leaveAsks() {
+	for _, a := range m.asks {
+		a.eager, a.passed = false, true
 	}
 }
 
@@ -82,7 +98,7 @@ func (p *pane) inUse(now time.Time) bool {
 // show brings an ask to the front, behind the guard.
 func (m *Model) show(a *openAsk) {
 	m.turnTo(&askPage{m: m, ask: a})
-	a.folded = false
+	a.folded, a.passed = false, false
 	m.guard.Arm(m.now())
 }
 
@@ -265,7 +281,7 @@ func (m *Model) keep(p *pane, texts []string, of string) {
 			text += "\n" + early // typed later than the ask's own
 		}
 		p.composer.Set(text)
-		m.say("what was not sent of " + of + " is in " + where)
+		m.sayFor("what was not sent of " + of + " is in " + where)
 		return
 	}
 	p.kept = append(p.kept, text)

@@ -9,7 +9,7 @@ import (
 // copyText brings a text into the operator's clipboard, where that is allowed, and says what it did.
 func (m *Model) copyText(text string) (said string, cmd tea.Cmd) {
 	if !m.opt.Copy || m.opt.Emit == nil {
-		return "copying is off: copy.osc52 in the settings lets the terminal's clipboard be written", nil
+		return "copying is off: copy.osc52: true in config.yaml (docs/settings.md) lets the terminal's clipboard be written", nil
 	}
 	if text == "" {
 		return "there is nothing to copy", nil

@@ -57,6 +57,9 @@ func (c *composePage) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Bottom):
 		p.log.Bottom()
 		return nil
+	case key.Matches(msg, k.Top):
+		p.log.Scroll(1<<30, m.logHeight())
+		return nil
 	case key.Matches(msg, k.Search):
 		c.openSearch()
 		return nil
@@ -143,18 +146,27 @@ func (m *Model) escape(first time.Time) tea.Cmd {
 		return nil
 	case !first.IsZero() && since < escRepeat:
 		p.escAt = first
-		m.say("Esc again stops the turn")
+		m.say(p.stopWords())
 		return nil
 	case first.IsZero() && since < escRest:
 		m.say("Esc Esc stops the turn")
 		return nil
 	case first.IsZero() || now.Sub(first) >= stopWithin:
 		p.escAt = now
-		m.say("Esc again stops the turn")
+		m.say(p.stopWords())
 		return nil
 	}
 	m.say("stopping the turn")
 	return m.io(func(ctx context.Context) tea.Msg { return failed(p.client.CancelTurn(ctx)) })
+}
+
+// stopWords say what the second Esc ends.
+func (p *pane) stopWords() string {
+	words := "Esc again stops the turn"
+	if n := p.snap.Asks; n > 0 {
+		words += fmt.Sprintf(": %d open %s without an answer", n, plural(n, "ask ends", "asks end"))
+	}
+	return words
 }
 
 func (p *pane) busy() bool { return p.snap.State == session.Working || p.snap.State == session.Asking }
@@ -175,7 +187,7 @@ func (m *Model) submit() tea.Cmd {
 	p.composer.Set("")
 	p.past.add(prompt)
 	p.log.Bottom()
-	if a := m.waiting(); a != nil && !a.folded {
+	if a := m.waiting(); a != nil && !a.folded && !a.passed {
 		m.show(a)
 	}
 	return m.io(func(ctx context.Context) tea.Msg {
@@ -202,17 +214,18 @@ type unqueuedMsg struct {
 // unqueue takes back what waits: a text that an ask left behind, else the prompt that was queued last.
 func (m *Model) unqueue() tea.Cmd {
 	p := m.at
-	if p.composer.Value() != "" {
-		m.say("send or clear the prompt first")
+	full := p.composer.Value() != ""
+	if n := len(p.snap.Queue); n > 1 || (n > 0 && full) {
+		m.turnTo(&queuePage{m: m, pane: p, lit: n - 1})
+		return nil
+	}
+	if full {
+		m.say("send the prompt first: what is taken back comes into it")
 		return nil
 	}
 	if n := len(p.kept); n > 0 {
 		p.composer.Set(p.kept[n-1])
 		p.kept = p.kept[:n-1]
-		return nil
-	}
-	if len(p.snap.Queue) > 1 {
-		m.turnTo(&queuePage{m: m, pane: p, lit: len(p.snap.Queue) - 1})
 		return nil
 	}
 	return m.takeBack(p, -1)
@@ -234,7 +247,10 @@ func (m *Model) takeBack(p *pane, n int) tea.Cmd {
 
 // keys are the keys that work in the composer now, the most important first.
 func (c *composePage) keys() (string, []key.Binding) {
-	return "Keys in the prompt", append(c.bindings(), c.m.opt.Keys.PageDown, c.m.opt.Keys.Bottom, c.m.opt.Keys.Older, c.m.opt.Keys.Newer)
+	if c.search != nil {
+		return "Keys in the search", append(c.bindings(), c.m.opt.Keys.PageUp, c.m.opt.Keys.PageDown, c.m.opt.Keys.Tools)
+	}
+	return "Keys in the prompt", append(c.bindings(), c.m.opt.Keys.PageDown, c.m.opt.Keys.Top, c.m.opt.Keys.Bottom, c.m.opt.Keys.Older, c.m.opt.Keys.Newer)
 }
 
 func (c *composePage) bindings() []key.Binding {

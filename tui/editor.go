@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	tea "github.com/charmbracelet/bubbletea"
+
+	"example.com/kitsoki/tui/signals"
 )
 
 // editedMsg is what came back from the operator's editor. ask is the id of the ask it belongs to; empty for the
@@ -30,8 +32,15 @@ type editing struct {
 
 var _ tea.ExecCommand = (*editing)(nil)
 
-func (e *editing) SetStdin(r io.Reader)  { e.in = r }
-func (e *editing) SetStdout(w io.Writer) { e.out = w }
+func (e *editing) SetStdin(r io.Reader) { e.in = r }
+
+// SetStdout takes the terminal itself: an editor whose output is a pipe is not on a terminal.
+func (e *editing) SetStdout(w io.Writer) {
+	if t, ok := w.(*signals.Writer); ok {
+		w = t.File
+	}
+	e.out = w
+}
 func (e *editing) SetStderr(w io.Writer) { e.err = w }
 
 // Run writes the text to a file that only the operator can read, runs the editor, and takes the file's content.

@@ -263,22 +263,24 @@ func (p *inboxPage) bindings() []key.Binding {
 	switch {
 	case p.narrow:
 		return []key.Binding{keys.As(k.Accept, "keep"), keys.As(k.Leave, "all"), keys.As(k.Help, "all keys")}
+	case p.settled && len(p.m.past) == 0:
+		return []key.Binding{back, keys.As(k.Next, "open asks"), k.Help}
 	case p.settled:
-		return []key.Binding{keys.As(k.Down, "older"), k.Filter, k.Copy, keys.As(k.Next, "open asks"), back, k.Help}
+		return []key.Binding{keys.As(k.Down, "older"), back, keys.As(k.Next, "open asks"), k.Filter, k.Copy, k.Help}
 	case p.lit == nil:
-		return []key.Binding{tab, back, k.Help}
+		return []key.Binding{back, tab, k.Help}
 	case p.over(p.lit):
-		return []key.Binding{keys.As(k.Down, "next"), tab, back, k.Help}
+		return []key.Binding{keys.As(k.Down, "next"), back, tab, k.Help}
 	}
 	open := keys.As(k.Take, "open")
 	if _, ok := p.lit.form.Chosen(); ok {
 		open = keys.As(k.Take, "send")
 	}
-	out := []key.Binding{open}
+	out := []key.Binding{open, back}
 	if p.lit.form.OneChoice() {
 		out = append(out, keys.As(k.Row, "choose"))
 	}
-	return append(out, keys.As(k.Down, "next"), tab, back, k.Decline, k.AskBack, k.Peek, k.More, k.Copy, k.Help)
+	return append(out, keys.As(k.Down, "next"), tab, k.Decline, k.AskBack, k.Peek, k.More, k.Copy, k.Help)
 }
 
 func (p *inboxPage) keys() (string, []key.Binding) {

@@ -75,7 +75,11 @@ func (p *inboxPage) stateLine() string {
 // openLines draws the rows of the open asks.
 func (p *inboxPage) openLines() listed {
 	if len(p.rows) == 0 {
-		return listed{lines: []string{"", p.m.opt.Styles.Dim.Render("   Nothing is asked. An ask appears here, and on the screen when the prompt is at rest.")}}
+		lines := []string{""}
+		for _, l := range cells.Wrap("Nothing is asked. An ask appears here, and on the screen when the prompt is at rest.", max(1, p.m.width-4)) {
+			lines = append(lines, p.m.opt.Styles.Dim.Render("   "+l))
+		}
+		return listed{lines: lines}
 	}
 	var out listed
 	for i, a := range p.rows {

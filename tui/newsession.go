@@ -27,6 +27,8 @@ type formRow struct {
 	text   *field.Model
 	values []string
 	value  int
+
+	offered bool // the text is the form's, not the operator's
 }
 
 const (
@@ -49,7 +51,7 @@ func newSessionForm(m *Model, like *pane) *newSession {
 		return formRow{name: name, values: values, value: max(0, slices.Index(values, now)), hint: "Left and Right change it"}
 	}
 	n := &newSession{m: m, rows: []formRow{
-		{name: "directory", text: text(like.snap.Dir), hint: "where the agent works; ~ is your home"},
+		{name: "directory", text: text(like.snap.Dir), hint: "where the agent works; ~ is your home; / or ~ begins anew", offered: true},
 		{name: "worktree", text: text(""), hint: "a name makes a git worktree beside it, on a branch of its own; empty: none"},
 		{name: "title", text: text(""), hint: "empty: the directory's name"},
 		choice("agent", m.opt.Opener.Agents(), like.snap.Agent),
@@ -78,7 +80,7 @@ func (n *newSession) key(msg tea.KeyMsg) (done bool, spec *session.Spec) {
 		n.move(-1)
 	case row.text != nil:
 		if !key.Matches(msg, k.NewLine) {
-			row.text.Key(msg)
+			row.typed(msg)
 		}
 	case msg.Type == tea.KeyLeft:
 		row.turn(-1)
@@ -86,6 +88,16 @@ func (n *newSession) key(msg tea.KeyMsg) (done bool, spec *session.Spec) {
 		row.turn(1)
 	}
 	return false, nil
+}
+
+// typed takes a key in a text. A path that is begun anew takes the place of the one that was offered.
+func (r *formRow) typed(msg tea.KeyMsg) {
+	text, ok := keys.Printable(msg)
+	if ok && r.offered && (text == "/" || text == "~") {
+		r.text.Set("")
+	}
+	r.offered = false
+	r.text.Key(msg)
 }
 
 func (r *formRow) turn(n int) {

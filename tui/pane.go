@@ -29,8 +29,6 @@ type pane struct {
 	escAt    time.Time // an Esc that counts towards stopping the turn
 	unseen   bool      // a turn ended while another session was shown
 	closing  bool
-
-	opening map[string]session.Event // open asks, by id
 }
 
 // The messages of panes.
@@ -64,7 +62,7 @@ func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error
 		return nil, err
 	}
 	return &pane{
-		client: client, detach: detach, snap: snap, opening: map[string]session.Event{},
+		client: client, detach: detach, snap: snap,
 		log: transcript.New(m.opt.Styles), composer: field.New(m.opt.Keys.NewLine, m.opt.Styles.Plain),
 	}, nil
 }
@@ -134,6 +132,7 @@ func (m *Model) paneOf(a *openAsk) *pane {
 // switchTo shows another session.
 func (m *Model) switchTo(p *pane) {
 	m.at, p.unseen = p, false
+	m.leaveAsks()
 	m.layout()
 }
 

@@ -42,14 +42,10 @@ const maxPast = 1000
 // remember keeps what the session's events say of asks.
 func (m *Model) remember(p *pane, e session.Event) {
 	switch e.Kind {
-	case session.AskOpened:
-		p.opening[e.Key] = e
 	case session.AskSettled:
-		o := p.opening[e.Key]
-		delete(p.opening, e.Key)
 		m.past = append(m.past, settledAsk{
-			id: e.Key, session: p.snap.Title, who: strings.Join(append([]string{p.snap.Agent}, o.Path...), " › "),
-			question: o.Text, text: e.Text, outcome: e.Outcome, surface: e.Surface, at: e.Time,
+			id: e.Key, session: p.snap.Title, who: strings.Join(append([]string{p.snap.Agent}, e.Path...), " › "),
+			question: e.Question, text: e.Text, outcome: e.Outcome, surface: e.Surface, at: e.Time,
 		})
 		if len(m.past) > maxPast+maxPast/4 {
 			m.past = append(m.past[:0:0], m.past[len(m.past)-maxPast:]...)

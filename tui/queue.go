@@ -25,7 +25,7 @@ func (q *queuePage) typing() bool { return false }
 
 func (q *queuePage) bindings() []key.Binding {
 	k := q.m.opt.Keys
-	return []key.Binding{keys.As(k.Take, "edit in the prompt"), keys.As(k.CloseRow, "drop"), keys.As(k.Fold, "back"), keys.As(k.Help, "all")}
+	return []key.Binding{keys.As(k.Take, "edit"), keys.As(k.Fold, "back"), keys.As(k.CloseRow, "drop"), keys.As(k.Help, "all")}
 }
 
 func (q *queuePage) keys() (string, []key.Binding) {

@@ -51,12 +51,12 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 	if opt.Keys.Quit.Keys() == nil {
 		opt.Keys = keys.Default()
 	}
+	renderer := lipgloss.NewRenderer(term.Out) // of the file itself: a wrapped one is no terminal to it
 	if f, ok := term.Out.(*os.File); ok {
 		w := signals.NewWriter(f)
 		term.Out = w
 		opt.Emit = func(s string) error { _, err := w.WriteString(s); return err }
 	}
-	renderer := lipgloss.NewRenderer(term.Out)
 	renderer.SetHasDarkBackground(true)
 	var err error
 	if opt.Styles, err = styles.Theme(cmp.Or(opt.Theme, "auto"), renderer, os.Getenv); err != nil {

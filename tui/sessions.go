@@ -115,7 +115,7 @@ func (s *sessionsPage) printContinue() tea.Cmd {
 	m, p := s.m, s.pane()
 	line := p.snap.Continue
 	if line == "" {
-		m.say("there is nothing to continue yet in " + p.snap.Title + ", or its agent cannot")
+		m.say(p.snap.Agent + " has no conversation that goes on outside of kitsoki; one of claude's does after its first turn")
 		return nil
 	}
 	p.log.Note("to continue without kitsoki: " + line)
@@ -165,7 +165,7 @@ func (s *sessionsPage) bindings() []key.Binding {
 		return []key.Binding{keys.As(k.Accept, "rename"), keys.As(k.Leave, "back"), keys.As(k.Help, "all")}
 	}
 	return []key.Binding{
-		keys.As(k.Take, "switch"), k.NewSession, k.Rename, k.CloseRow, k.Continue, keys.As(k.Fold, "back"), k.Help,
+		keys.As(k.Take, "switch"), keys.As(k.Fold, "back"), k.NewSession, k.Rename, k.CloseRow, k.Continue, k.Help,
 	}
 }
 

@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/charmbracelet/bubbles/key"
@@ -39,6 +40,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		}
 		m.width, m.height = msg.Width, msg.Height
 		m.layout()
+	case tea.ResumeMsg:
+		m.guard.Arm(m.now())
 	case tea.FocusMsg:
 		m.guard.Arm(m.now())
 		m.alarm.Focus(m.now())
@@ -65,6 +68,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.saved(msg)
 	case tickMsg:
 		m.ticking = false
+		m.staleNotices()
 		m.openWaiting()
 		return tea.Batch(m.tick(), m.signal(m.alarm.Due(m.now())))
 	case eventsMsg:
@@ -83,6 +87,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case editedMsg:
 		return m.edited(msg)
 	case unqueuedMsg:
+		if text := msg.pane.composer.Value(); text != "" {
+			msg.pane.past.add(text)
+			m.say("what stood in the prompt is under ↑")
+		}
 		msg.pane.composer.Set(msg.text)
 	case errorMsg:
 		m.say(msg.err.Error())
@@ -111,6 +119,9 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 		return m.quit()
 	}
 	m.quitAt = time.Time{} // any other key takes the first Ctrl+C back
+	if msg.Type == tea.KeyCtrlZ {
+		return tea.Suspend
+	}
 	if m.tooSmall() {
 		m.blindKey(msg)
 		return nil
@@ -174,12 +185,38 @@ func (m *Model) quit() tea.Cmd {
 	if n := len(m.asks); n > 0 {
 		what = fmt.Sprintf("%d open %s without an answer and %s", n, plural(n, "ask ends", "asks end"), what)
 	}
-	text := "^C again quits: " + what
+	if left := m.leftBehind(); left != "" {
+		what += " and " + left
+	}
+	text := m.opt.Keys.Quit.Help().Key[:2] + " again quits: " + what
 	m.notice, m.noticeUntil = text, now.Add(quitWithin)
 	if a := m.front(); a != nil {
 		a.form.Say(text)
 	}
 	return tea.Tick(quitWithin, func(time.Time) tea.Msg { return staleMsg{} })
+}
+
+// leftBehind says what was typed and not sent.
+func (m *Model) leftBehind() string {
+	queued, drafts := 0, 0
+	for _, p := range m.panes {
+		queued += len(p.snap.Queue)
+		drafts += len(p.kept)
+		if strings.TrimSpace(p.composer.Value()) != "" {
+			drafts++
+		}
+	}
+	var parts []string
+	if queued > 0 {
+		parts = append(parts, fmt.Sprintf("%d queued %s", queued, plural(queued, "prompt", "prompts")))
+	}
+	if drafts > 0 {
+		parts = append(parts, fmt.Sprintf("%d unsent %s", drafts, plural(drafts, "text", "texts")))
+	}
+	if len(parts) == 0 {
+		return ""
+	}
+	return strings.Join(parts, " and ") + plural(queued+drafts, " is lost", " are lost")
 }
 
 // running counts the sessions in which a turn runs.

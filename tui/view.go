@@ -93,7 +93,7 @@ func (c *composePage) banner() string {
 	case n > 0 && p.snap.Held:
 		return st.Warn.Render(fmt.Sprintf(" %d queued, held after the last turn: Enter goes on, %s takes one back", n, m.opt.Keys.Unqueue.Help().Key))
 	case n > 0:
-		return st.Dim.Render(cells.Cut(fmt.Sprintf(" %d queued: %s", n, askbridge.Safe(p.snap.Queue[n-1])), m.width))
+		return st.Dim.Render(cells.Cut(fmt.Sprintf(" %d queued, next: %s", n, askbridge.Safe(oneLine(p.snap.Queue[0]))), m.width))
 	case p.log.Up() > 0:
 		return st.Dim.Render(fmt.Sprintf(" %d newer lines below: PgDn, ^End", p.log.Up()))
 	}
@@ -116,6 +116,9 @@ func (m *Model) askBanner(a *openAsk) string {
 	}
 	return cells.Spread(st.Warn.Render(cells.Cut(left, max(1, m.width-cells.Width(right)-1))), st.Warn.Render(right), m.width)
 }
+
+// oneLine is a text in one line.
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // headline is a question in one line.
 func headline(question string) string {
@@ -209,6 +212,9 @@ func (m *Model) helpView() string {
 	var lines []string
 	for _, b := range list {
 		h := b.Help()
+		if h.Key == "" {
+			continue
+		}
 		lines = append(lines, " "+st.Key.Render(cells.Pad(h.Key, 10))+" "+h.Desc)
 	}
 	page := m.height - 3

@@ -62,7 +62,10 @@ When the agent needs a decision that only you can make, it calls a tool; your te
 turns into a form; your answer is the tool's result, and the agent goes on.
 
 Without a command, kitsoki starts the terminal with the agent "claude". To see the whole
-job on a machine without any agent or account: kitsoki demo`,
+job on a machine without any agent or account: kitsoki demo
+
+What you set once (agent, access, keys, colours, notifications) goes into
+$XDG_CONFIG_HOME/kitsoki/config.yaml, or KITSOKI_* variables; flags stand over both.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,

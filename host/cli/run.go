@@ -147,7 +147,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	case exit.failed:
 		return &exitError{code: exitFailed, err: errQuiet} // it was said
 	}
-	return farewell(cmd.OutOrStdout(), s)
+	return farewell(cmd.OutOrStdout(), manager.Sessions())
 }
 
 // ending is how the terminal, with or without a screen, came to its end.
@@ -180,14 +180,21 @@ func isTerminal(stream any) bool {
 	return ok && term.IsTerminal(f.Fd())
 }
 
-// farewell says where the session is kept, once the screen is gone.
-func farewell(w io.Writer, s *session.Session) error {
-	snap, err := s.Snapshot(context.Background())
-	if err != nil || snap.Turn == 0 {
-		return err
+// farewell says where the sessions are kept, once the screen is gone: those in which something was done.
+func farewell(w io.Writer, all []*session.Session) error {
+	for _, s := range all {
+		snap, err := s.Snapshot(context.Background())
+		if err != nil {
+			return err
+		}
+		if snap.Turn == 0 {
+			continue
+		}
+		if _, err := fmt.Fprintf(w, "session %s · $%.4f · trace %s\n", snap.ID, snap.CostUSD, s.TracePath()); err != nil {
+			return err
+		}
 	}
-	_, err = fmt.Fprintf(w, "session %s · $%.4f · trace %s\n", snap.ID, snap.CostUSD, s.TracePath())
-	return err
+	return nil
 }
 
 // command finds an agent by its name. self is how to start this program again.

@@ -53,7 +53,7 @@ const (
 	Tool        Kind = "tool"         // Key: the call; Tool: its name; Text: what it was called with, in short
 	ToolDone    Kind = "tool_done"    // Key: the call; Failed; Text: what came back, in short
 	AskOpened   Kind = "ask_opened"   // Key: the ask; Text: the questions, in short
-	AskSettled  Kind = "ask_settled"  // Key: the ask; Outcome; Text: the answers or the reason
+	AskSettled  Kind = "ask_settled"  // Key: the ask; Outcome; Question: the questions, in short; Text: the answers or the reason
 	AskDelivery Kind = "ask_delivery" // Key: the ask; Failed: the answer did not reach the agent
 	Notice      Kind = "notice"       // Text: something the operator should know
 	TurnEnded   Kind = "turn_ended"   // Failed, Stopped; Text: why
@@ -62,18 +62,19 @@ const (
 
 // Event is one thing that happened in a session. Its texts are safe for display.
 type Event struct {
-	Seq     uint64
-	Time    time.Time
-	Kind    Kind
-	Turn    int
-	Key     string
-	Text    string
-	Tool    string
-	Path    []string // the sub-agent that it comes from, outermost first
-	Outcome host.Outcome
-	Surface string // the surface that settled the ask
-	Failed  bool
-	Stopped bool // by the operator
+	Seq      uint64
+	Time     time.Time
+	Kind     Kind
+	Turn     int
+	Key      string
+	Text     string
+	Tool     string
+	Question string   // in short
+	Path     []string // the sub-agent that it comes from, outermost first
+	Outcome  host.Outcome
+	Surface  string // the surface that settled the ask
+	Failed   bool
+	Stopped  bool // by the operator
 }
 
 // Batch is what Events returns. Resync means that older events are gone already: events starts later than was

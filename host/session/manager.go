@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -88,6 +91,13 @@ func (m *Manager) New(opt Options) (*Session, error) {
 	return s, nil
 }
 
+// Sessions are the sessions that were opened, in that order; those that were closed too.
+func (m *Manager) Sessions() []*Session {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.SortedFunc(maps.Values(m.sessions), func(a, b *Session) int { return strings.Compare(a.id, b.id) })
+}
+
 // Record puts an event into the trace of its session, and shows it to who watches the session. It makes the
 // manager the recorder of its switchboard.
 func (m *Manager) Record(ctx context.Context, e host.Event) error {
@@ -103,14 +113,8 @@ func (m *Manager) Record(ctx context.Context, e host.Event) error {
 
 // Close closes all sessions and the switchboard, and waits until ctx ends at the longest.
 func (m *Manager) Close(ctx context.Context, why host.Outcome) error {
-	m.mu.Lock()
-	all := make([]*Session, 0, len(m.sessions))
-	for _, s := range m.sessions {
-		all = append(all, s)
-	}
-	m.mu.Unlock()
 	var errs []error
-	for _, s := range all {
+	for _, s := range m.Sessions() {
 		errs = append(errs, s.Close(ctx, why))
 	}
 	return errors.Join(append(errs, m.board.Close(ctx))...)

@@ -98,25 +98,35 @@ func (s *Session) observe(e host.Event) {
 	switch ev := e.(type) {
 	case host.QuestionAsked:
 		s.asks[ev.QuestionID] = ev
-		var heads []string
-		for _, q := range ev.Questions {
-			heads = append(heads, strings.TrimLeft(firstLine(q.Question), "# "))
-		}
-		s.emit(Event{Kind: AskOpened, Turn: s.turn, Key: ev.QuestionID, Text: strings.Join(heads, " · "), Path: ev.Asker.Path})
+		s.emit(Event{Kind: AskOpened, Turn: s.turn, Key: ev.QuestionID, Text: headsOf(ev), Path: ev.Asker.Path})
 	case host.QuestionAnswered:
 		s.emit(Event{
 			Kind: AskSettled, Turn: s.turn, Key: ev.QuestionID, Outcome: ev.Outcome, Surface: ev.Surface,
+			Question: headsOf(s.asks[ev.QuestionID]), Path: s.asks[ev.QuestionID].Asker.Path,
 			Text: answersGist(s.asks[ev.QuestionID].Questions, ev.Answers),
 		})
 		delete(s.asks, ev.QuestionID)
 	case host.QuestionUnanswered:
 		s.emit(Event{
 			Kind: AskSettled, Turn: s.turn, Key: ev.QuestionID, Outcome: ev.Outcome, Surface: ev.Surface, Text: askbridge.Safe(ev.Reason),
+			Question: headsOf(s.asks[ev.QuestionID]), Path: s.asks[ev.QuestionID].Asker.Path,
 		})
 		delete(s.asks, ev.QuestionID)
 	case host.QuestionDelivered:
 		s.emit(Event{Kind: AskDelivery, Turn: s.turn, Key: ev.QuestionID, Failed: !ev.Delivered})
 	}
+}
+
+// headRunes bounds what the log shows of a question: the ask itself shows it whole.
+const headRunes = 160
+
+// headsOf are the questions of an ask in one line.
+func headsOf(e host.QuestionAsked) string {
+	var heads []string
+	for _, q := range e.Questions {
+		heads = append(heads, cutRunes(strings.TrimLeft(firstLine(q.Question), "# "), headRunes))
+	}
+	return strings.Join(heads, " · ")
 }
 
 // answersGist writes an answer into the log, a line a question.

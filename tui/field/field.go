@@ -3,6 +3,7 @@
 package field
 
 import (
+	"io"
 	"strings"
 	"unicode/utf8"
 
@@ -12,6 +13,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 	"github.com/charmbracelet/lipgloss"
 	"github.com/charmbracelet/x/ansi"
+	"github.com/muesli/termenv"
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/tui/cells"
@@ -41,7 +43,9 @@ func New(newLine key.Binding, plain bool) Model {
 	_ = a.Cursor.SetMode(cursor.CursorStatic) // nothing blinks, so nothing redraws an idle screen
 	a.FocusedStyle, a.BlurredStyle = textarea.Style{}, textarea.Style{}
 	if plain {
-		a.Cursor.Style = lipgloss.NewStyle().Transform(func(s string) string { return "|" + strings.TrimSuffix(s, " ") })
+		none := lipgloss.NewRenderer(io.Discard) // the terminal's own would reverse the cursor all the same
+		none.SetColorProfile(termenv.Ascii)
+		a.Cursor.Style = none.NewStyle().Transform(func(s string) string { return "|" + strings.TrimSuffix(s, " ") })
 	}
 	m := Model{area: a, most: 1}
 	m.settle()

@@ -17,8 +17,8 @@ type Map struct {
 	Quit, Help, Editor key.Binding
 
 	// composer
-	Submit, NewLine, Stop, OpenAsk, Unqueue, PageUp, PageDown, Bottom key.Binding
-	Older, Newer, Search, Tools, Sessions, NextSession                key.Binding
+	Submit, NewLine, Stop, OpenAsk, Unqueue, PageUp, PageDown, Bottom, Top key.Binding
+	Older, Newer, Search, Tools, Sessions, NextSession                     key.Binding
 
 	// a question's list and fields
 	Up, Down, Row, Pick, Take, Own, Next, Prev, Skip, Decline, More, Fold key.Binding
@@ -36,7 +36,7 @@ func bind(keys, shown, does string) key.Binding {
 
 // Default is the table as it comes.
 func Default() Map {
-	pick := key.NewBinding(key.WithKeys(" "), key.WithHelp("Space", "pick"))
+	pick := key.NewBinding(key.WithKeys(" "), key.WithHelp("Spc", "pick"))
 	return Map{
 		Quit: bind("ctrl+c", "^C ^C", "quit"),
 		Help: bind("? f1", "?", "all"),
@@ -56,6 +56,7 @@ func Default() Map {
 		PageUp:   bind("pgup", "PgUp", "older"),
 		PageDown: bind("pgdown", "PgDn", "newer"),
 		Bottom:   bind("ctrl+end", "^End", "newest"),
+		Top:      bind("ctrl+home", "^Home", "oldest"),
 
 		NextSession: bind("ctrl+n", "^N", "next session"),
 
@@ -110,9 +111,11 @@ func Line(st styles.Styles, w int, bindings ...key.Binding) string {
 	room := w - width(last)
 	var out strings.Builder
 	for _, b := range bindings[:len(bindings)-1] {
-		if room -= width(b) + gap; room < 0 {
-			break
+		need := width(b) + gap
+		if b.Help().Key == "" || need > room {
+			continue // a shorter one behind it may fit
 		}
+		room -= need
 		out.WriteString(draw(st, b) + strings.Repeat(" ", gap))
 	}
 	return out.String() + draw(st, last)

@@ -41,6 +41,7 @@ func places() map[string][]Place {
 		"page_up":   {Composer},
 		"page_down": {Composer},
 		"bottom":    {Composer},
+		"top":       {Composer},
 
 		"older":        {Composer},
 		"newer":        {Composer},

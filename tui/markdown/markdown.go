@@ -32,7 +32,7 @@ func LinesIn(base lipgloss.Style, text string, width int, st styles.Styles) []st
 // Inline draws a text in one line: newlines become spaces, and only what is within a line counts as markdown.
 func Inline(text string, st styles.Styles) string {
 	r := newRenderer(1, st)
-	s := r.inline(strings.ReplaceAll(text, "\n", " "), 0)
+	s := r.inline(strings.ReplaceAll(cells.Tabs(text), "\n", " "), 0)
 	wrapped(s, 1<<30, true) // puts the looks onto whole clusters
 	return r.paint(s, 0, len(s.text))
 }
@@ -137,6 +137,9 @@ func (f fence) closedBy(line string) bool {
 
 // blocks draws lines of text block by block. open is the code block that is open before and after them.
 func (r renderer) blocks(src []string, open *fence) []string {
+	for i, line := range src {
+		src[i] = cells.Tabs(line)
+	}
 	var out []string
 	for i := 0; i < len(src); {
 		line := src[i]

@@ -171,10 +171,10 @@ func holds(t failer, text string, width int, st styles.Styles) {
 			t.Fatalf("an escape in %q of %q", l, text)
 		}
 	}
-	if got, want := letters(strings.Join(lines, "")), letters(text); got != want {
+	if got, want := letters(strings.Join(lines, "")), letters(cells.Tabs(text)); got != want {
 		t.Fatalf("%q shows %q", text, got)
 	}
-	if got := Inline(text, st); letters(got) != letters(text) || strings.Contains(got, "\n") {
+	if got := Inline(text, st); letters(got) != letters(cells.Tabs(text)) || strings.Contains(got, "\n") {
 		t.Fatalf("%q shows %q in a line", text, got)
 	}
 	whole := strings.Join(lines, "\n")

@@ -206,6 +206,9 @@ type reviewed struct {
 	from, to int
 }
 
+// reviewQuestion is how many lines of the lit question the review shows; Esc goes to all of it.
+const reviewQuestion = 4
+
 // reviewLines list every question with what would be sent for it.
 func (m *Model) reviewLines() reviewed {
 	out := reviewed{lines: []string{" " + m.st.Strong.Render("This is what the agent will get:"), ""}}
@@ -215,11 +218,16 @@ func (m *Model) reviewLines() reviewed {
 		if lit {
 			st, prefix = m.st.Lit, fmt.Sprintf(" > %d ", i+1)
 		}
-		head := strings.ReplaceAll(q.Question, "\n", " ")
-		if !lit {
-			head = cells.Cut(head, max(1, m.width-8))
+		head := cells.Wrap(strings.ReplaceAll(q.Question, "\n", " "), max(1, m.width-8))
+		most := 1
+		if lit {
+			most = reviewQuestion
 		}
-		block := cells.Indent(cells.Wrap(head, max(1, m.width-8)), prefix)
+		if len(head) > most {
+			head = head[:most]
+			head[most-1] = cells.Cut(head[most-1]+" …", max(1, m.width-8))
+		}
+		block := cells.Indent(head, prefix)
 		for n := range block {
 			block[n] = st.Render(block[n])
 		}
@@ -283,7 +291,7 @@ func (m *Model) reviewAnswer(i int) []string {
 		note = "note: " + note
 	}
 	if text != "" && !q.MultiSelect && len(d.Picked) > 0 {
-		note = strings.TrimSpace("note: " + text + " " + strings.TrimPrefix(note, "note: "))
+		note = "note: " + strings.TrimSuffix(text+" · "+strings.TrimPrefix(note, "note: "), " · ")
 	} else if text != "" {
 		parts = append(parts, "“"+text+"”")
 	}

@@ -38,6 +38,9 @@ type Model struct {
 	preview       bool
 	previewTop    int // first visible line of the preview
 	ended         string
+	twin          int // another open ask with the same words, as of the last frame
+
+	droppedAt time.Time // when a key was not taken last
 }
 
 // NewModel shows an ask with the drafts it has.
@@ -60,11 +63,23 @@ func (m *Model) Sheet() Sheet { return m.sheet }
 func (m *Model) Early() { m.early, m.sheet.Notice = m.early+1, "" }
 
 // Dropped notes that a key came too early and was not taken.
-func (m *Model) Dropped() {
+func (m *Model) Dropped(now time.Time) {
 	if m.early == 0 && m.ended == "" { // early keys are sign enough
-		m.sheet.Notice = "too quick: that key was not taken"
+		m.sheet.Notice, m.droppedAt = tooQuick, now
 	}
 }
+
+const tooQuick = "too quick: that key was not taken"
+
+// Settle takes a notice away that was about a moment which is over.
+func (m *Model) Settle(now time.Time) {
+	if m.sheet.Notice == tooQuick && now.Sub(m.droppedAt) >= momentary {
+		m.sheet.Notice = ""
+	}
+}
+
+// momentary is how long what is said of a key that was not taken stays.
+const momentary = 2 * time.Second
 
 // Forget is the opposite of Early.
 func (m *Model) Forget() { m.early = 0 }
@@ -144,8 +159,8 @@ func (m *Model) Key(msg tea.KeyMsg) Asked {
 		asked.Effect = next
 	}
 	m.follow(before)
-	if m.area.Height() != height && m.width > 0 {
-		m.newForm() // the field takes its lines from the options
+	if m.width > 0 && (m.area.Height() != height || m.sheet.Narrow != before.Narrow) {
+		m.newForm() // the field takes its lines from the options, or narrows them
 	}
 	return asked
 }

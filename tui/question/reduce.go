@@ -156,6 +156,10 @@ func (s Sheet) take(warned bool) (Sheet, Effect) {
 	case !s.Question().MultiSelect && s.hidden():
 		s.Notice = "no row is listed: Esc shows all"
 		return s, Effect{}
+	case !s.Question().MultiSelect && !warned && len(s.Draft().Picked) == 0 && strings.TrimSpace(s.Draft().Text) != "":
+		s.warned = true
+		s.Notice = fmt.Sprintf("your own answer is a draft: i, then Enter, sends it; Enter now takes row %d, with it as a note", s.LitRow()+1)
+		return s, Effect{Warned: true}
 	case !s.Question().MultiSelect:
 		row := s.LitRow()
 		return s.finish(func(d *host.Draft) { d.Picked = []int{row} })
@@ -266,8 +270,9 @@ func (s Sheet) skip() (Sheet, Effect) {
 	switch {
 	case s.OnReview():
 		return s, Effect{}
-	case !s.HasReview(): // to skip the only question is to decline
-		return s.Reduce(Action{Do: Decline})
+	case len(s.Questions) == 1:
+		s.Notice = "this is the only question: to skip it is to decline, with ^X"
+		return s, Effect{}
 	}
 	return s.finish(func(d *host.Draft) { d.Skipped = true })
 }

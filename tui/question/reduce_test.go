@@ -1,6 +1,7 @@
 package question
 
 import (
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -121,6 +122,10 @@ func TestMultiSelectWithOwnText(t *testing.T) {
 // O9 (claude-code#92788): own text is not lost when a row is taken: it is shown on the review and goes along.
 func TestTextBesideARowGoesThroughReview(t *testing.T) {
 	s, e := play(sheet(database), Action{Do: Open}, write("long own words"), esc, up, up, enter)
+	if !e.Warned || s.OnReview() || !strings.Contains(s.Notice, "your own answer is a draft") {
+		t.Fatalf("the row that was only lit was taken: effect %+v, focus %d, %q", e, s.Focus, s.Notice)
+	}
+	s, e = play(s, enter)
 	if e.Send != nil || !s.OnReview() {
 		t.Fatalf("effect %+v, focus %d", e, s.Focus)
 	}
@@ -238,8 +243,9 @@ func TestSkipLeavesAQuestionOut(t *testing.T) {
 	if _, e := play(s, enter); len(e.Send) != 2 || !e.Send[0].Skipped {
 		t.Fatalf("sent %+v", e.Send)
 	}
-	if s, _ := play(sheet(database), Action{Do: Skip}); s.Place != Reason {
-		t.Error("skipping the only question did not lead to declining")
+	// A stray letter must not open a field in which the next Enter ends the ask.
+	if s, _ := play(sheet(database), Action{Do: Skip}); s.Place != List || s.Draft().Skipped || !strings.Contains(s.Notice, "^X") {
+		t.Errorf("skipping the only question led to place %v, %q", s.Place, s.Notice)
 	}
 }
 

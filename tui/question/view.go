@@ -79,6 +79,7 @@ func (m *Model) areaMost() int {
 
 // View draws the ask over the whole screen: exactly height lines of at most width cells.
 func (m *Model) View(f Frame) string {
+	m.twin = f.Twin
 	lines := []string{m.head(f)}
 	if m.compact() {
 		lines = append(lines, m.body()...)
@@ -127,9 +128,6 @@ func (m *Model) head(f Frame) string {
 	}
 	if f.Session != "" {
 		who = f.Session + ": " + who
-	}
-	if f.Twin > 0 && m.ended == "" {
-		who += fmt.Sprintf(" · same words as ask %d", f.Twin)
 	}
 	left := fmt.Sprintf(" ask %d of %d · %s", f.Nth, f.All, who)
 	if m.compact() {
@@ -278,6 +276,8 @@ func (m *Model) stateLines() []string {
 	case !m.sheet.OnReview() && SoundsLikePermission(m.info.Kind, m.sheet.Question()):
 		standing := m.standing()
 		return []string{" " + m.st.Warn.Render(m.grantWords()) + m.st.Dim.Render(strings.TrimSuffix(" · "+standing, " · "))}
+	case m.twin > 0:
+		return []string{m.st.Warn.Render(" " + m.standing())}
 	default:
 		return []string{m.st.Dim.Render(" " + m.standing())}
 	}
@@ -307,7 +307,10 @@ func (m *Model) standing() string {
 	if n := len(m.sheet.Question().Options); m.sheet.Narrow != "" {
 		parts = append(parts, fmt.Sprintf("%d of %d rows contain “%s”, Esc shows all", len(m.sheet.Listed()), n, askbridge.Safe(m.sheet.Narrow)))
 	}
-	if m.info.Asker.Dir != "" && len(parts) == 0 && !m.compact() {
+	if m.twin > 0 {
+		parts = append(parts, fmt.Sprintf("same words as ask %d", m.twin))
+	}
+	if m.info.Asker.Dir != "" && (len(parts) == 0 || m.twin > 0) && !m.compact() {
 		parts = append(parts, "in "+m.info.Asker.Dir)
 	}
 	if m.early > 0 {
@@ -336,7 +339,7 @@ func (m *Model) Bindings() []key.Binding {
 	var out []key.Binding
 	switch {
 	case m.ended != "":
-		return []key.Binding{keys.As(k.Fold, "close"), keys.As(k.Copy, "copy what you typed"), k.Help}
+		return []key.Binding{keys.As(k.Fold, "close"), k.Copy, k.Help}
 	case m.sheet.Place == Reason:
 		return []key.Binding{keys.As(k.Accept, m.refusing()), keys.As(k.Leave, "back"), k.NewLine, k.MoreInField, inField}
 	case m.sheet.Place == Note, m.sheet.Place == Filter:
@@ -383,7 +386,7 @@ func (m *Model) Bindings() []key.Binding {
 	}
 	out = append(out, k.Note)
 	if len(m.sheet.Question().Options) > 9 {
-		out = append(out, k.Filter)
+		out = slices.Insert(out, 1, k.Filter)
 	}
 	if m.compact() {
 		out = append(out, k.Peek)
@@ -410,9 +413,13 @@ func (m *Model) AllBindings() []key.Binding {
 		return out
 	}
 	k := m.keys
-	out = append(out, k.Up, k.Down, k.Prev)
-	if !m.sheet.OnReview() {
-		out = append(out, k.QuestionUp, k.QuestionDown, k.OptionsUp, k.OptionsDown)
+	out = append(out, k.Up, k.Down, k.MoreInField)
+	if len(m.sheet.Questions) > 1 {
+		out = append(out, k.Prev)
 	}
+	if !m.sheet.OnReview() && len(m.questionLines()) > m.questionHeight() {
+		out = append(out, k.QuestionUp, k.QuestionDown)
+	}
+	out = append(out, k.OptionsUp, k.OptionsDown)
 	return out
 }

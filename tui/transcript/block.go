@@ -84,9 +84,9 @@ func (b *block) write(text string) {
 
 // settle writes down how an ask ended.
 func (m *Model) settle(e session.Event) {
-	b := &block{kind: e.Kind, key: e.Key, mark: "= ", text: e.Text}
+	b := &block{kind: e.Kind, key: e.Key, mark: "= ", text: from(e.Path) + e.Text}
 	if e.Outcome != host.Answered {
-		b.mark, b.text = "- ", "not answered: "+strings.ReplaceAll(string(e.Outcome), "_", " ")+on(e.Surface)
+		b.mark, b.text = "- ", about(e)+"not answered: "+strings.ReplaceAll(string(e.Outcome), "_", " ")+on(e.Surface)
 		if e.Text != "" {
 			b.text += " (" + e.Text + ")"
 		}
@@ -100,6 +100,21 @@ func (m *Model) settle(e session.Event) {
 	m.sent[e.Key] = b
 	m.append(b)
 }
+
+// about names the ask that an outcome without an answer belongs to.
+func about(e session.Event) string {
+	words := strings.TrimSuffix(from(e.Path), " › ")
+	if e.Question != "" {
+		words = strings.TrimPrefix(words+" “"+cells.Cut(e.Question, questionCells)+"”", " ")
+	}
+	if words == "" {
+		return ""
+	}
+	return words + " "
+}
+
+// questionCells is how much of a question an outcome quotes.
+const questionCells = 40
 
 // on names the surface that settled an ask, unless it is this one.
 func on(surface string) string {
