@@ -30,6 +30,9 @@ type SwitchboardOptions struct {
 	Wait     time.Duration // of asks that bring none; 0: DefaultWait
 	MaxOpen  int           // open asks; 0: DefaultMaxOpen
 
+	// Opened is called with each ask, before any surface sees it; nil: nobody. It must not block.
+	Opened func(Ask)
+
 	// Trouble is told of events that could not be recorded; nil: nobody. It must not block.
 	Trouble func(error)
 }
@@ -65,6 +68,9 @@ func NewSwitchboard(opt SwitchboardOptions) *Switchboard {
 	}
 	if opt.MaxOpen <= 0 {
 		opt.MaxOpen = DefaultMaxOpen
+	}
+	if opt.Opened == nil {
+		opt.Opened = func(Ask) {}
 	}
 	if opt.Trouble == nil {
 		opt.Trouble = func(error) {}
@@ -198,6 +204,7 @@ func (s *Switchboard) openAsk(ctx context.Context, sessionID string, qs []Operat
 	if req.Opened != nil {
 		req.Opened(&handle{entry: e})
 	}
+	s.opt.Opened(&handle{entry: e})
 	s.show(e)
 	return e, nil
 }

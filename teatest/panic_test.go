@@ -20,6 +20,8 @@ type broken struct{ session.Client }
 
 func (broken) Snapshot(context.Context) (session.Snapshot, error) { return session.Snapshot{}, nil }
 
+func (broken) Desk(context.Context) (session.Desk, error) { return session.Desk{}, nil }
+
 func (broken) Attach(string, host.OperatorPrompter) (func(), error) { return func() {}, nil }
 
 func (broken) Events(context.Context, uint64) (session.Batch, error) {

@@ -28,6 +28,8 @@ type pane struct {
 	typed    time.Time // the last key in the composer
 	escAt    time.Time // an Esc that counts towards stopping the turn
 	unseen   bool      // a turn ended while another session was shown
+	saved    session.Desk
+	saving   bool
 	closing  bool
 }
 
@@ -57,14 +59,17 @@ func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error
 		return nil, err
 	}
 	snap, err := client.Snapshot(ctx)
-	if err != nil {
+	desk, deskErr := client.Desk(ctx)
+	if err := errors.Join(err, deskErr); err != nil {
 		detach()
 		return nil, err
 	}
-	return &pane{
-		client: client, detach: detach, snap: snap,
+	p := &pane{
+		client: client, detach: detach, snap: snap, saved: desk, kept: desk.Kept, past: history{sent: desk.History},
 		log: transcript.New(m.opt.Styles), composer: field.New(m.opt.Keys.NewLine, m.opt.Styles.Plain),
-	}, nil
+	}
+	p.composer.Set(desk.Prompt)
+	return p, nil
 }
 
 // add puts a pane beside the others.
@@ -198,4 +203,25 @@ func (m *Model) closed(msg closedMsg) {
 		texts = append(texts, text)
 	}
 	m.keep(m.at, texts, "the session")
+}
+
+// saveDesk brings what is written in a pane to its session, where it is kept.
+func (m *Model) saveDesk(p *pane) tea.Cmd {
+	now := session.Desk{Prompt: p.composer.Value(), Kept: p.kept, History: p.past.sent}
+	if p.saving || (now.Prompt == p.saved.Prompt && slices.Equal(now.Kept, p.saved.Kept) && len(now.History) == len(p.saved.History)) {
+		return nil
+	}
+	now.Kept, now.History = slices.Clone(now.Kept), slices.Clone(now.History)
+	p.saving = true
+	return m.io(func(ctx context.Context) tea.Msg { return deskSavedMsg{p, now, p.client.SetDesk(ctx, now)} })
+}
+
+type deskSavedMsg struct {
+	pane *pane
+	desk session.Desk
+	err  error
+}
+
+func (m *Model) deskSaved(msg deskSavedMsg) {
+	msg.pane.saving, msg.pane.saved = false, msg.desk // an error means that the session is closing
 }

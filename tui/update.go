@@ -29,7 +29,11 @@ func (m *Model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 			a.form.Forget() // early keys that are no longer there
 		}
 	}
-	return m, tea.Batch(cmd, m.title())
+	cmds := []tea.Cmd{cmd, m.title()}
+	for _, p := range m.panes {
+		cmds = append(cmds, m.saveDesk(p))
+	}
+	return m, tea.Batch(cmds...)
 }
 
 func (m *Model) update(msg tea.Msg) tea.Cmd {
@@ -77,6 +81,8 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return m.poll(msg.pane)
 	case openedMsg:
 		return m.paneOpened(msg)
+	case deskSavedMsg:
+		m.deskSaved(msg)
 	case closedMsg:
 		m.closed(msg)
 	case droppedMsg:
@@ -216,7 +222,7 @@ func (m *Model) leftBehind() string {
 	if len(parts) == 0 {
 		return ""
 	}
-	return strings.Join(parts, " and ") + plural(queued+drafts, " is lost", " are lost")
+	return strings.Join(parts, " and ") + " stay for --continue"
 }
 
 // running counts the sessions in which a turn runs.

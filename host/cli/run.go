@@ -22,6 +22,7 @@ import (
 	"example.com/kitsoki/host/agent/scripted"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/host/settings"
+	"example.com/kitsoki/host/trace"
 	"example.com/kitsoki/tui"
 	"example.com/kitsoki/tui/linemode"
 	"example.com/kitsoki/tui/styles"
@@ -37,6 +38,8 @@ type runFlags struct {
 	dir      string
 	access   string
 	worktree string
+	resume   string // an id, the beginning of one, or last
+	goOn     bool   // with the newest session of the directory
 	wait     time.Duration
 	log      string
 	plain    bool
@@ -55,6 +58,10 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
 	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
 	flags.BoolVar(&f.plain, "plain", false, "lines of text instead of a screen (what happens anyway without a terminal)")
+	flags.BoolVarP(&f.goOn, "continue", "c", false, "take the newest session of the directory up again")
+	flags.StringVar(&f.resume, "resume", "", "take a session up again, by its id or the beginning of it; kitsoki sessions lists them")
+	cmd.MarkFlagsMutuallyExclusive("continue", "resume", "worktree")
+	_ = cmd.RegisterFlagCompletionFunc("resume", completeSessions)
 	flags.StringVar(&f.theme, "theme", "auto", "how the screen looks: "+strings.Join(styles.Themes(), ", "))
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
 	complete(cmd, "access", settings.Accesses()...)
@@ -100,8 +107,10 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return lacking("this program does not know where it is: %w", err)
 	}
 	self := []string{exe}
-	if _, err := f.command(self, f.agent); err != nil {
-		return err // before anything is made
+	if f.resume == "" && !f.goOn {
+		if _, err := f.command(self, f.agent); err != nil {
+			return err // before anything is made
+		}
 	}
 	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
 	if err != nil {
@@ -123,7 +132,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		Agent:  func(name string) (agent.Command, error) { return f.command(self, name) },
 		Agents: settings.Agents(),
 	})
-	s, err := manager.OpenSession(cmd.Context(), session.Spec{Agent: f.agent, Model: f.model, Dir: f.dir, Access: f.access, Worktree: f.worktree})
+	s, err := f.open(cmd, manager)
 	if err != nil {
 		return err
 	}
@@ -148,6 +157,31 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return &exitError{code: exitFailed, err: errQuiet} // it was said
 	}
 	return farewell(cmd.OutOrStdout(), manager.Sessions())
+}
+
+// open opens the session that the flags name: a new one, or one of before.
+func (f *runFlags) open(cmd *cobra.Command, m *session.Manager) (*session.Session, error) {
+	spec := session.Spec{Agent: f.agent, Model: f.model, Dir: f.dir, Access: f.access, Worktree: f.worktree}
+	if f.resume == "" && !f.goOn {
+		return m.OpenSession(cmd.Context(), spec)
+	}
+	for flag, field := range map[string]*string{"agent": &spec.Agent, "model": &spec.Model, "access": &spec.Access} {
+		if !cmd.Flags().Changed(flag) {
+			*field = "" // what the session had
+		}
+	}
+	id := f.resume
+	if f.goOn {
+		var err error
+		if id, err = newestIn(sessionsDir(), f.dir); err != nil {
+			return nil, err
+		}
+	}
+	s, err := m.Resume(cmd.Context(), id, spec)
+	if errors.Is(err, trace.ErrNoSession) || errors.Is(err, trace.ErrAmbiguous) {
+		return nil, fmt.Errorf("%w; kitsoki sessions lists them", err)
+	}
+	return s, err
 }
 
 // ending is how the terminal, with or without a screen, came to its end.

@@ -118,6 +118,10 @@ type Client interface {
 	Peek(ctx context.Context, path []string) (Peek, error)
 	// Rename gives the session another title.
 	Rename(ctx context.Context, title string) error
+	// Desk returns what was written in the session and not sent, and the history; SetDesk replaces it. It is kept, and
+	// is there when the session is taken up again.
+	Desk(ctx context.Context) (Desk, error)
+	SetDesk(ctx context.Context, d Desk) error
 	// CancelTurn stops the running turn; its asks end as cancelled.
 	CancelTurn(ctx context.Context) error
 	// Close settles open asks with the outcome (host_closing or no_operator), stops the turn, and waits.

@@ -64,7 +64,7 @@ func NewManager(opt ManagerOptions) *Manager {
 		trace: trace.Options{Now: opt.Clock.Now, Redact: trace.NewRedactor(opt.Environ), Text: opt.Text},
 	}
 	m.board = host.NewSwitchboard(host.SwitchboardOptions{
-		Recorder: m, Clock: opt.Clock, Wait: opt.Wait,
+		Recorder: m, Clock: opt.Clock, Wait: opt.Wait, Opened: m.watch,
 	})
 	return m
 }
@@ -83,7 +83,7 @@ type Options struct {
 func (m *Manager) New(opt Options) (*Session, error) {
 	id := m.opt.Clock.Now().UTC().Format("20060102-150405-") + host.NewID()[:6]
 	s := newSession(m, id, opt, filepath.Join(m.opt.State, id))
-	s.title = m.titleFor(opt.Title, opt.Dir, s)
+	s.title, s.named = m.titleFor(opt.Title, opt.Dir, s), opt.Title != ""
 	m.mu.Lock()
 	m.sessions[id] = s
 	m.mu.Unlock()
@@ -96,6 +96,16 @@ func (m *Manager) Sessions() []*Session {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return slices.SortedFunc(maps.Values(m.sessions), func(a, b *Session) int { return strings.Compare(a.id, b.id) })
+}
+
+// watch keeps what the operator makes of an ask.
+func (m *Manager) watch(a host.Ask) {
+	m.mu.Lock()
+	s := m.sessions[a.Info().SessionID]
+	m.mu.Unlock()
+	if s != nil {
+		s.watch(a)
+	}
 }
 
 // Record puts an event into the trace of its session, and shows it to who watches the session. It makes the

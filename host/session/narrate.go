@@ -17,6 +17,7 @@ type narrator struct {
 	turn  int
 	req   agent.Request
 	began bool // the agent was started
+	again bool // it is told of what was recorded before
 
 	recall *recall // for the peek; nil remembers nothing
 }
@@ -49,7 +50,7 @@ func (n *narrator) event(e agent.StreamEvent, path []string) {
 	case agent.Text:
 		n.emit(path, Event{Kind: Said, Key: ev.MessageID, Text: askbridge.SafeText(ev.Text)})
 	case agent.ToolUse:
-		n.s.record(trace.AgentTool{SessionID: n.s.id, Turn: n.turn, ToolUseID: ev.ID, Parent: ev.Parent, Tool: ev.Name})
+		n.record(trace.AgentTool{SessionID: n.s.id, Turn: n.turn, ToolUseID: ev.ID, Parent: ev.Parent, Tool: ev.Name})
 		if ev.Name != agent.AskTool { // the ask itself is shown
 			n.emit(path, Event{Kind: Tool, Key: ev.ID, Tool: askbridge.Safe(ev.Name), Text: short(inputGist(ev.Input))})
 		}
@@ -59,6 +60,12 @@ func (n *narrator) event(e agent.StreamEvent, path []string) {
 		n.emit(nil, Event{Kind: Notice, Text: askbridge.Safe(fmt.Sprintf("the agent's API failed (%d %s); attempt %d", ev.Status, ev.Error, ev.Attempt))})
 	case agent.Garbled:
 		n.emit(nil, Event{Kind: Notice, Text: "the agent printed a line that is no event: " + short(ev.Line)})
+	}
+}
+
+func (n *narrator) record(e host.Event) {
+	if !n.again {
+		n.s.record(e)
 	}
 }
 
@@ -88,6 +95,7 @@ func (s *Session) learn(e agent.Init) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.conversation, s.model = e.Conversation, askbridge.Safe(e.Model)
+	s.touch()
 	s.emit(Event{Kind: Changed})
 }
 
@@ -106,12 +114,14 @@ func (s *Session) observe(e host.Event) {
 			Text: answersGist(s.asks[ev.QuestionID].Questions, ev.Answers),
 		})
 		delete(s.asks, ev.QuestionID)
+		s.unwatchLocked(ev.QuestionID)
 	case host.QuestionUnanswered:
 		s.emit(Event{
 			Kind: AskSettled, Turn: s.turn, Key: ev.QuestionID, Outcome: ev.Outcome, Surface: ev.Surface, Text: askbridge.Safe(ev.Reason),
 			Question: headsOf(s.asks[ev.QuestionID]), Path: s.asks[ev.QuestionID].Asker.Path,
 		})
 		delete(s.asks, ev.QuestionID)
+		s.unwatchLocked(ev.QuestionID)
 	case host.QuestionDelivered:
 		s.emit(Event{Kind: AskDelivery, Turn: s.turn, Key: ev.QuestionID, Failed: !ev.Delivered})
 	}

@@ -146,7 +146,8 @@ func (s *Session) Rename(_ context.Context, title string) error {
 	title = s.m.titleFor(title, s.opt.Dir, s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.title = title
+	s.title, s.named = title, true
+	s.touch()
 	s.emit(Event{Kind: Changed})
 	return nil
 }

@@ -28,6 +28,10 @@ type Session struct {
 	transcript *trace.Transcript
 	incomplete sync.Once // says once that the trace is
 	recall     recall
+	dir        string // where the session is kept
+	keeper     *keeper
+	watches    sync.WaitGroup // the goroutines of open asks
+	then       time.Time      // the time of what is replayed; zero: it happens now
 
 	mu           sync.Mutex // guards all below
 	closing      bool
@@ -39,10 +43,14 @@ type Session struct {
 	conversation string
 	model        string
 	title        string
+	named        bool // by the operator
 	branch       string
 	costUSD      float64
 	tokens       int64
 	asks         map[string]host.QuestionAsked // the open ones
+	watched      map[string]*watchedAsk        // likewise
+	reopen       []keptAsk                     // to be asked again when an operator is there
+	desk         Desk
 }
 
 var _ Client = (*Session)(nil)
@@ -56,12 +64,14 @@ type turn struct {
 
 func newSession(m *Manager, id string, opt Options, dir string) *Session {
 	s := &Session{
-		m: m, id: id, opt: opt, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{},
+		m: m, id: id, opt: opt, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{}, dir: dir,
+		watched: map[string]*watchedAsk{}, keeper: newKeeper(),
 		trace: trace.NewFile(filepath.Join(dir, trace.FileName), m.trace),
 	}
 	s.transcript = trace.NewTranscript(filepath.Join(dir, trace.TranscriptName), m.trace, func(err error) {
 		s.sayIncomplete("the transcript", err)
 	})
+	go s.keepDesk()
 	return s
 }
 
@@ -91,7 +101,7 @@ func (s *Session) stateLocked() State {
 	switch {
 	case s.closing:
 		return Closing
-	case s.running != nil && len(s.asks) > 0:
+	case len(s.asks) > 0: // asks of an earlier process are open without a turn
 		return Asking
 	case s.running != nil:
 		return Working
@@ -116,6 +126,9 @@ func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
 	only := host.OnlySession(s.id)
 	release := s.m.board.Declare(only)
 	detach := s.m.board.Attach(name, p, only)
+	if len(s.reopen) > 0 {
+		s.watches.Go(s.askAgain)
+	}
 	return func() { detach(); release() }, nil
 }
 
@@ -143,6 +156,7 @@ func (s *Session) Queue(_ context.Context, prompt string) error {
 		return err
 	}
 	s.queue = append(s.queue, prompt)
+	s.touch()
 	s.emit(Event{Kind: Changed})
 	return nil
 }
@@ -160,6 +174,7 @@ func (s *Session) Unqueue(_ context.Context, n int) (string, bool, error) {
 	prompt := s.queue[n]
 	s.queue = slices.Delete(slices.Clone(s.queue), n, n+1)
 	s.held = s.held && len(s.queue) > 0
+	s.touch()
 	s.emit(Event{Kind: Changed})
 	return prompt, true, nil
 }
@@ -208,7 +223,11 @@ func (s *Session) Close(ctx context.Context, why host.Outcome) error {
 	if !first {
 		return nil
 	}
+	s.watches.Wait() // their asks have ended
 	s.record(trace.SessionClosed{SessionID: s.id, Reason: string(why)})
+	s.touch()
+	close(s.keeper.stop)
+	<-s.keeper.done
 	s.feed.close()
 	return errors.Join(s.transcript.Close(), s.trace.Close())
 }
@@ -235,7 +254,7 @@ func (s *Session) record(e host.Event) { _ = s.keep(context.Background(), e) }
 func (s *Session) keep(ctx context.Context, e host.Event) error {
 	s.log(ctx, e)
 	err := s.trace.Record(ctx, e)
-	if strings.HasPrefix(e.Name(), "operator.question.") {
+	if strings.HasPrefix(e.Name(), "operator.question.") || strings.HasPrefix(e.Name(), "turn.") {
 		err = errors.Join(err, s.transcript.Event(e))
 	}
 	if err != nil {
@@ -263,4 +282,10 @@ func (s *Session) sayIncomplete(what string, err error) {
 	})
 }
 
-func (s *Session) emit(e Event) { s.feed.add(e, s.m.opt.Clock.Now()) }
+func (s *Session) emit(e Event) {
+	now := s.then
+	if now.IsZero() {
+		now = s.m.opt.Clock.Now()
+	}
+	s.feed.add(e, now)
+}

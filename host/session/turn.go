@@ -40,7 +40,7 @@ func (s *Session) startLocked(prompt string) error {
 		Verb: agent.Converse, Prompt: prompt, SessionID: s.id, Conversation: s.conversation,
 		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.opt.Access, AskWait: s.m.opt.Wait,
 	}
-	s.emit(Event{Kind: TurnStarted, Turn: t.number, Text: askbridge.SafeText(prompt)})
+	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: prompt}))
 	go s.runTurn(ctx, t, req, present)
 	return nil
 }
@@ -71,13 +71,13 @@ func (s *Session) dispatch(ctx context.Context, req agent.Request, obs agent.Obs
 }
 
 func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error, began time.Time, branch string) {
-	outcome, ended := "done", Event{Kind: TurnEnded, Turn: t.number}
+	outcome := "done"
 	var stopped *host.Unanswered
 	switch {
 	case errors.As(err, &stopped):
-		outcome, ended.Stopped, ended.Text = "stopped", true, askbridge.Safe(stopped.Reason)
+		outcome = "stopped"
 	case err != nil:
-		outcome, ended.Failed, ended.Text = "failed", true, askbridge.SafeText(err.Error())
+		outcome = "failed"
 	}
 	if agentBegan {
 		s.record(trace.AgentEnded{
@@ -88,7 +88,10 @@ func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error,
 		SessionID: s.id, Turn: t.number, Outcome: outcome, CostUSD: res.CostUSD, Tokens: res.Usage.Total(),
 		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(),
 	}
-	if err != nil {
+	switch {
+	case stopped != nil:
+		record.Error = stopped.Reason
+	case err != nil:
 		record.Error = err.Error()
 	}
 	s.record(record)
@@ -101,13 +104,23 @@ func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error,
 	s.branch = branch
 	s.costUSD += res.CostUSD
 	s.tokens += res.Usage.Total()
-	s.failed = ended.Failed
+	s.failed = outcome == "failed"
 	s.running = nil
 	s.held = err != nil && len(s.queue) > 0
-	s.emit(ended)
+	s.emit(turnEnded(record))
+	s.touch()
 	if !s.held && !s.closing {
 		_ = s.nextLocked() // a queued prompt was checked when it was queued
 	}
+}
+
+// turnStarted and turnEnded are what those who watch are told of the records of the trace.
+func turnStarted(e trace.TurnStarted) Event {
+	return Event{Kind: TurnStarted, Turn: e.Turn, Text: askbridge.SafeText(e.Prompt)}
+}
+
+func turnEnded(e trace.TurnEnded) Event {
+	return Event{Kind: TurnEnded, Turn: e.Turn, Failed: e.Outcome == "failed", Stopped: e.Outcome == "stopped", Text: askbridge.SafeText(e.Error)}
 }
 
 // nextLocked starts the turn that waits first.
@@ -117,5 +130,6 @@ func (s *Session) nextLocked() error {
 	}
 	prompt := s.queue[0]
 	s.queue = s.queue[1:]
+	s.touch()
 	return s.startLocked(prompt)
 }

@@ -307,6 +307,9 @@ func (m *Model) standing() string {
 	if n := len(m.sheet.Question().Options); m.sheet.Narrow != "" {
 		parts = append(parts, fmt.Sprintf("%d of %d rows contain “%s”, Esc shows all", len(m.sheet.Listed()), n, askbridge.Safe(m.sheet.Narrow)))
 	}
+	if m.info.Reopens != "" && !m.compact() {
+		parts = append(parts, "asked again: the agent gets the answer as its next message")
+	}
 	if m.twin > 0 {
 		parts = append(parts, fmt.Sprintf("same words as ask %d", m.twin))
 	}
