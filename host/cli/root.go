@@ -74,7 +74,7 @@ $XDG_CONFIG_HOME/kitsoki/config.yaml, or KITSOKI_* variables; flags stand over b
 	flags := addRunFlags(root)
 	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
-	root.AddCommand(newRun(), newDemo(), newSessions(), newTrace(), newOperatorAsk(), newScripted())
+	root.AddCommand(newRun(), newDemo(), newSessions(), newDoctor(), newTrace(), newOperatorAsk(), newScripted())
 	return root
 }
 
