@@ -213,3 +213,15 @@ func TestLogIsSearched(t *testing.T) {
 	s.press("Esc")
 	s.gone("search:")
 }
+
+// A draft comes back after an earlier prompt was sent in its place.
+func TestDraftComesBackAfterAnEarlierPrompt(t *testing.T) {
+	s := open(t, 100, 24, perPrompt)
+	s.letGo()
+	s.press("one", "Enter")
+	s.see("done with one")
+	s.press("draft", "Up")
+	s.see("> one")
+	s.press("Enter")
+	s.see("> draft")
+}

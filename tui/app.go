@@ -34,9 +34,18 @@ type Options struct {
 	Keys    keys.Map
 	Hint    string // shown in an empty log
 	Signals Signals
+	Input   Input               // tells when keys came; nil: when they are worked off
 	Emit    func(string) error  // writes to the terminal beside the screen; nil: nothing is written
 	Copy    bool                // whether the terminal's clipboard may be written
 	Getenv  func(string) string // for the choice of an editor; nil: the process's environment
+}
+
+// Input is what knows when keys came.
+type Input interface {
+	// Arrival is when the input came that was read since the last call; false when none was.
+	Arrival() (time.Time, bool)
+	// Waiting reports whether more has come and is not read yet.
+	Waiting() bool
 }
 
 // Model is the program's tea.Model. It owns the panes, one a session, and the asks of all of them; one page at a
@@ -63,6 +72,7 @@ type Model struct {
 	asks    []*openAsk // of all sessions, in the order they came
 	past    []settledAsk
 	guard   question.Guard
+	stroke  question.Stroke // the key at hand
 	alarm   *signals.Alarm
 	titled  string // the terminal's title, as it was last set
 	ticking bool

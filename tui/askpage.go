@@ -49,7 +49,7 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	if a.form.Ended() {
 		return m.endedKey(a, msg)
 	}
-	if a.sending || (!isEsc(k, msg) && !m.guard.Admit(m.now(), enter)) {
+	if a.sending || (!isEsc(k, msg) && !m.guard.Admit(m.stroke, enter)) {
 		m.tooEarly(msg)
 		return nil
 	}
@@ -98,7 +98,7 @@ func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 	case isEsc(m.opt.Keys, msg):
 		m.close(a)
 	case a.form.KeyAfterEnd(msg):
-	case key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.now(), false):
+	case key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.stroke, false):
 		said, cmd := m.copyText(a.form.CopyText())
 		a.form.Say(said)
 		return cmd

@@ -184,19 +184,43 @@ func (m *Model) submit() tea.Cmd {
 		}
 		return nil
 	}
-	p.composer.Set("")
-	p.past.add(prompt)
+	p.composer.Set(p.past.add(prompt))
 	p.log.Bottom()
 	if a := m.waiting(); a != nil && !a.folded && !a.passed {
 		m.show(a)
 	}
+	p.outbox = append(p.outbox, prompt)
+	return m.post(p)
+}
+
+type postedMsg struct {
+	pane *pane
+	err  error
+}
+
+// post hands the prompts of a pane to its session one after the other: they are to be worked off in the order in
+// which they were sent.
+func (m *Model) post(p *pane) tea.Cmd {
+	if p.posting || len(p.outbox) == 0 {
+		return nil
+	}
+	prompt := p.outbox[0]
+	p.outbox, p.posting = p.outbox[1:], true
 	return m.io(func(ctx context.Context) tea.Msg {
 		err := p.client.StartTurn(ctx, prompt)
 		if errors.Is(err, session.ErrBusy) {
 			err = p.client.Queue(ctx, prompt)
 		}
-		return failed(err)
+		return postedMsg{p, err}
 	})
+}
+
+func (m *Model) posted(msg postedMsg) tea.Cmd {
+	msg.pane.posting = false
+	if msg.err != nil {
+		m.sayFor(msg.err.Error())
+	}
+	return m.post(msg.pane)
 }
 
 func failed(err error) tea.Msg {

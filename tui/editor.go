@@ -32,7 +32,13 @@ type editing struct {
 
 var _ tea.ExecCommand = (*editing)(nil)
 
-func (e *editing) SetStdin(r io.Reader) { e.in = r }
+// SetStdin takes the terminal itself, for the same reason as SetStdout.
+func (e *editing) SetStdin(r io.Reader) {
+	if t, ok := r.(*typist); ok {
+		r = t.File
+	}
+	e.in = r
+}
 
 // SetStdout takes the terminal itself: an editor whose output is a pipe is not on a terminal.
 func (e *editing) SetStdout(w io.Writer) {

@@ -11,9 +11,24 @@ type history struct {
 // maxHistory bounds what is kept.
 const maxHistory = 500
 
-// add notes a prompt that was sent.
-func (h *history) add(prompt string) {
+// add notes a prompt that was sent. When it is one from earlier, what was being typed before comes back: left is that
+// draft. Earlier prompts that were changed on the way are noted as well.
+func (h *history) add(prompt string) (left string) {
+	lines, at := h.lines, h.at
 	h.lines = nil
+	if lines != nil && at < len(lines)-1 {
+		left = lines[len(lines)-1]
+	}
+	for i, line := range lines {
+		if i != at && i < len(h.sent) && line != h.sent[i] {
+			h.note(line)
+		}
+	}
+	h.note(prompt)
+	return left
+}
+
+func (h *history) note(prompt string) {
 	if n := len(h.sent); n > 0 && h.sent[n-1] == prompt {
 		return
 	}

@@ -75,7 +75,7 @@ func (p *inboxPage) key(msg tea.KeyMsg) tea.Cmd {
 	case isEsc(k, msg), key.Matches(msg, k.Inbox):
 		m.home()
 		return nil
-	case !m.guard.Admit(m.now(), msg.Type == tea.KeyEnter):
+	case !m.guard.Admit(m.stroke, msg.Type == tea.KeyEnter):
 		p.tooEarly(msg)
 		return nil
 	case msg.Paste: // a paste never acts as a key

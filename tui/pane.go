@@ -28,6 +28,8 @@ type pane struct {
 	typed    time.Time // the last key in the composer
 	escAt    time.Time // an Esc that counts towards stopping the turn
 	unseen   bool      // a turn ended while another session was shown
+	outbox   []string  // prompts on their way to the session
+	posting  bool
 	saved    session.Desk
 	saving   bool
 	closing  bool

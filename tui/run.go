@@ -19,6 +19,7 @@ import (
 	"example.com/kitsoki/tui/signals"
 	"example.com/kitsoki/tui/styles"
 
+	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
 )
 
@@ -63,6 +64,10 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 		return Exit{}, err
 	}
 	var p *tea.Program
+	if f, ok := term.In.(*os.File); ok {
+		in := newTypist(f, host.SystemClock{}, func(msg tea.Msg) { p.Send(msg) })
+		term.In, opt.Input = in, in
+	}
 	m := NewModel(ctx, opt, func(msg tea.Msg) { p.Send(msg) })
 	p = tea.NewProgram(m, tea.WithInput(term.In), tea.WithOutput(term.Out), tea.WithAltScreen(), tea.WithReportFocus(),
 		tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithFPS(frames))

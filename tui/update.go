@@ -10,6 +10,7 @@ import (
 	tea "github.com/charmbracelet/bubbletea"
 
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/question"
 )
 
 // Exit says how the program came to its end.
@@ -54,8 +55,10 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case tea.KeyMsg:
 		m.alarm.Key(m.now())
 		var cmds []tea.Cmd
+		m.stroke = m.pressed()
 		for _, k := range keys.Split(msg) {
 			cmds = append(cmds, m.key(k))
+			m.stroke.Behind = true
 		}
 		return tea.Batch(cmds...)
 	case askOpenedMsg:
@@ -86,15 +89,17 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case closedMsg:
 		m.closed(msg)
 	case droppedMsg:
-		msg.pane.past.add(msg.text)
+		msg.pane.past.note(msg.text)
 		m.say("dropped; ↑ in the prompt brings it back")
 	case peekedMsg:
 		m.peeked(msg)
 	case editedMsg:
 		return m.edited(msg)
+	case postedMsg:
+		return m.posted(msg)
 	case unqueuedMsg:
 		if text := msg.pane.composer.Value(); text != "" {
-			msg.pane.past.add(text)
+			msg.pane.past.note(text)
 			m.say("what stood in the prompt is under ↑")
 		}
 		msg.pane.composer.Set(msg.text)
@@ -112,6 +117,20 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		return tea.Quit
 	}
 	return nil
+}
+
+// pressed is when the key at hand was pressed.
+func (m *Model) pressed() question.Stroke {
+	s := question.Pressed(m.now())
+	if m.opt.Input == nil {
+		return s
+	}
+	at, ok := m.opt.Input.Arrival()
+	if ok {
+		s.Came = at
+	}
+	s.Behind, s.Waiting = !ok, m.opt.Input.Waiting()
+	return s
 }
 
 // say puts a notice over the composer until the next key.

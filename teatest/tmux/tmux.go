@@ -176,6 +176,20 @@ func (p *Pane) Hangup() {
 	p.lost = true
 }
 
+// CloseSession ends the tmux session, as an operator does who is done with it. What follows can only be learnt as
+// after Hangup.
+func (p *Pane) CloseSession() {
+	p.t.Helper()
+	p.command("", "kill-session")
+	p.lost = true
+}
+
+// Rang says whether the program has rung the bell. tmux remembers it, since nobody looks at the terminal.
+func (p *Pane) Rang() bool {
+	p.t.Helper()
+	return strings.TrimSpace(p.command("", "display-message", "-p", "#{window_bell_flag}")) == "1"
+}
+
 // Exited says whether the program has ended, and its exit code: 128 and the
 // signal's number when a signal ended it. Its last words may reach the screen a
 // moment later; the Wait methods allow for that.

@@ -102,6 +102,28 @@ func TestHangupEndsTheProgramAndKeepsItsExitCode(t *testing.T) {
 	}
 }
 
+func TestClosedSessionHangsUp(t *testing.T) {
+	p := sh(t, `trap 'exit 9' HUP; echo up; while :; do read -r _ || sleep 0.1; done`)
+	p.WaitFor("up")
+	p.CloseSession()
+	if code := p.WaitExit(); code != 9 {
+		t.Errorf("exit code %d, want that of the program's hangup handler", code)
+	}
+}
+
+func TestTheBellIsRemembered(t *testing.T) {
+	p := sh(t, `echo up; read -r _; printf '\a'; echo rung; read -r _`)
+	p.WaitFor("up")
+	if p.Rang() {
+		t.Error("the bell rang before the program rang it")
+	}
+	p.Keys("Enter")
+	p.WaitFor("rung")
+	if !p.Rang() {
+		t.Error("the bell was not heard")
+	}
+}
+
 func TestControlCIsTheProgramsOwn(t *testing.T) {
 	p := sh(t, `trap 'echo interrupted' INT; echo up; while :; do read -r _ || sleep 0.1; done`)
 	p.WaitFor("up")

@@ -170,7 +170,7 @@ func (m *mode) next() {
 
 // answer does what a line means while an ask is open.
 func (m *mode) answer(ctx context.Context, a *asked, line string) {
-	if !m.guard.Admit(m.now(), true) {
+	if !m.guard.Admit(question.Pressed(m.now()), true) {
 		m.say("! that line came before the question could be read and was not taken: " + askbridge.Safe(line))
 		return
 	}
