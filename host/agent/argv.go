@@ -2,8 +2,8 @@ package agent
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -68,16 +68,12 @@ func mcpConfig(servers []server) ([]byte, error) {
 	return json.MarshalIndent(map[string]any{"mcpServers": entries}, "", "  ")
 }
 
-// argv builds the arguments of every verb. configPath is empty when there are no servers.
-func argv(cmd Command, req Request, servers []server, configPath string) ([]string, error) {
-	if req.Verb != Converse {
-		return nil, fmt.Errorf("verb %q is not known", req.Verb)
-	}
+// argv builds the arguments of every verb from a request that was checked. configPath is empty when there are no
+// servers.
+func argv(cmd Command, req Request, servers []server, configPath string) []string {
 	args := slices.Clone(cmd.Args)
 	args = append(args, "-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
-	clause := clauseNobody
 	if len(servers) > 0 {
-		clause = clauseOperator
 		var tools []string
 		for _, s := range servers {
 			tools = append(tools, s.tools...)
@@ -85,26 +81,81 @@ func argv(cmd Command, req Request, servers []server, configPath string) ([]stri
 		args = append(args, "--mcp-config", configPath, "--allowedTools", strings.Join(tools, ","))
 	}
 	// The agent's own question tool resolves empty without a terminal, whatever else is given.
-	args = append(args, "--disallowedTools", "AskUserQuestion", "--append-system-prompt", clause)
-	args = append(args, accessArgs(req.Access)...)
+	args = append(args, "--disallowedTools", ownQuestions, "--append-system-prompt", req.appended(len(servers) > 0))
+	args = append(args, req.toolArgs()...)
+	args = append(args, req.limitArgs()...)
 	if req.Model != "" {
 		args = append(args, "--model", req.Model)
+	}
+	if req.Effort != "" {
+		args = append(args, "--effort", req.Effort)
+	}
+	if len(req.Schema) > 0 {
+		args = append(args, "--json-schema", string(req.Schema))
 	}
 	if req.Conversation != "" {
 		args = append(args, "--resume", req.Conversation)
 	}
-	return args, nil
+	return args
 }
 
-func accessArgs(a Access) []string {
-	switch a {
-	case Read:
-		return []string{"--tools", "Read,Grep,Glob,Agent", "--permission-mode", "default"}
-	case Full:
-		return []string{"--permission-mode", "bypassPermissions"}
-	default:
-		return []string{"--permission-mode", "acceptEdits"}
+const ownQuestions = "AskUserQuestion"
+
+// unrecorded makes a continued conversation heed the system prompt that this run is given. Measured: 2.1.332 sends
+// the one that the conversation was begun with otherwise, and with it the clause of a run that an operator was at,
+// or was not at; 2.1.197 does not know the flag, and does not need it.
+func unrecorded() []string { return []string{unrecordedFlag, "off"} }
+
+const unrecordedFlag = "--system-prompt-snapshot"
+
+// appended is what the agent's system prompt gets; there is only one place for it.
+func (r Request) appended(operator bool) string {
+	clause := clauseNobody
+	if operator {
+		clause = clauseOperator
 	}
+	if r.SystemPrompt == "" {
+		return clause
+	}
+	return r.SystemPrompt + "\n\n" + clause
+}
+
+// readTools are the agent's tools that change nothing. Its sub-agents have no others (measured).
+func readTools() []string { return []string{"Read", "Grep", "Glob", "Agent"} }
+
+// toolArgs says which of its own tools the agent has and what it may do with them.
+func (r Request) toolArgs() []string {
+	var args []string
+	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(name string) bool { return name == ownQuestions })
+	if r.onlyReads() {
+		reading := readTools()
+		if r.Tools != nil {
+			reading = slices.DeleteFunc(reading, func(name string) bool { return !slices.Contains(tools, name) })
+		}
+		tools = reading
+	}
+	if r.onlyReads() || r.Tools != nil {
+		args = append(args, "--tools", strings.Join(tools, ","))
+	}
+	mode := "acceptEdits"
+	switch {
+	case r.onlyReads():
+		mode = "default"
+	case r.Access == Full:
+		mode = "bypassPermissions"
+	}
+	return append(args, "--permission-mode", mode)
+}
+
+func (r Request) limitArgs() []string {
+	var args []string
+	if r.MaxTurns > 0 {
+		args = append(args, "--max-turns", strconv.Itoa(r.MaxTurns))
+	}
+	if r.BudgetUSD > 0 {
+		args = append(args, "--max-budget-usd", strconv.FormatFloat(r.BudgetUSD, 'f', -1, 64))
+	}
+	return args
 }
 
 // marker names the variables of a surrounding agent, and our own of a surrounding dispatch: inherited, they would

@@ -1,7 +1,12 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -16,16 +21,16 @@ func flag(args []string, name string) string {
 
 func TestArgvWithAnOperator(t *testing.T) {
 	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock")}
-	args, err := argv(Command{Args: []string{"agent-scripted"}}, Request{Verb: Converse, Conversation: "c1", Model: "opus"}, servers, "/run/mcp.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	args := argv(Command{Args: []string{"agent-scripted"}}, Request{
+		Verb: Converse, Conversation: "c1", Model: "opus", Effort: "high", SystemPrompt: "Be brief.", BudgetUSD: 0.25, MaxTurns: 7,
+	}, servers, "/run/mcp.json")
 	if args[0] != "agent-scripted" || args[1] != "-p" {
 		t.Errorf("starts with %v", args[:2])
 	}
 	for name, want := range map[string]string{
 		"--mcp-config": "/run/mcp.json", "--allowedTools": AskTool, "--disallowedTools": "AskUserQuestion",
-		"--append-system-prompt": clauseOperator, "--resume": "c1", "--model": "opus", "--permission-mode": "acceptEdits",
+		"--append-system-prompt": "Be brief.\n\n" + clauseOperator, "--resume": "c1", "--model": "opus", "--permission-mode": "acceptEdits",
+		"--effort": "high", "--max-budget-usd": "0.25", "--max-turns": "7",
 	} {
 		if got := flag(args, name); got != want {
 			t.Errorf("%s is %q, want %q", name, got, want)
@@ -33,17 +38,127 @@ func TestArgvWithAnOperator(t *testing.T) {
 	}
 }
 
-func TestArgvWithoutAnOperator(t *testing.T) {
-	args, err := argv(Command{}, Request{Verb: Converse}, nil, "")
+// What an agent is named it has, and what it is not to have it is not named: of every verb, with every access, with
+// and without an operator, and with a list of tools.
+func TestArgvOfEveryVerb(t *testing.T) {
+	for _, verb := range Verbs() {
+		for _, access := range []Access{"", Read, Edit, Full} {
+			for _, tools := range [][]string{nil, {}, {"Read", "Bash", "AskUserQuestion"}} {
+				for _, operator := range []bool{true, false} {
+					t.Run(fmt.Sprintf("%s/%s/%v/%v", verb, access, tools, operator), func(t *testing.T) {
+						req := Request{Verb: verb, Access: access, Tools: tools, SystemPrompt: "Be brief."}
+						if verb == Decide {
+							req.Schema = json.RawMessage(`{"type":"object"}`)
+						}
+						if err := req.check(); err != nil {
+							t.Fatal(err)
+						}
+						checkArgv(t, req, operator)
+					})
+				}
+			}
+		}
+	}
+}
+
+var mcpTool = regexp.MustCompile(`mcp__([a-z]+)__[a-z]+`)
+
+func checkArgv(t *testing.T, req Request, operator bool) {
+	t.Helper()
+	var servers []server
+	path := ""
+	if operator {
+		servers, path = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock")}, "/run/mcp.json"
+	}
+	args := argv(Command{}, req, servers, path)
+	raw, err := mcpConfig(servers)
 	if err != nil {
 		t.Fatal(err)
 	}
-	all := strings.Join(args, " ")
-	if strings.Contains(all, AskTool) || strings.Contains(all, "mcp-config") || strings.Contains(all, "--resume") {
-		t.Errorf("the tool is named without its server: %s", all)
+	var config struct{ MCPServers map[string]any }
+	if err := json.Unmarshal(raw, &config); err != nil {
+		t.Fatal(err)
 	}
-	if flag(args, "--disallowedTools") != "AskUserQuestion" || flag(args, "--append-system-prompt") != clauseNobody {
-		t.Errorf("denial or clause is missing: %s", all)
+	named := mcpTool.FindAllStringSubmatch(strings.Join(args, " "), -1)
+	for _, m := range named {
+		if config.MCPServers[m[1]] == nil {
+			t.Errorf("%s is named, and there is no server %s", m[0], m[1])
+		}
+	}
+	clause := clauseNobody
+	if operator {
+		clause = clauseOperator
+	}
+	switch {
+	case operator != (len(named) > 0), operator != slices.Contains(args, "--mcp-config"), operator != slices.Contains(args, "--allowedTools"):
+		t.Errorf("with operator %v: %v", operator, args)
+	case flag(args, "--disallowedTools") != "AskUserQuestion":
+		t.Errorf("the agent's own questions are not denied: %v", args)
+	case flag(args, "--append-system-prompt") != "Be brief.\n\n"+clause:
+		t.Errorf("the system prompt is %q", flag(args, "--append-system-prompt"))
+	case (req.Verb == Decide) != slices.Contains(args, "--json-schema"):
+		t.Errorf("schema: %v", args)
+	}
+	checkTools(t, req, args)
+}
+
+func checkTools(t *testing.T, req Request, args []string) {
+	t.Helper()
+	want, mode := "", "acceptEdits"
+	reads := req.Verb == Ask || req.Verb == Decide || req.Access == Read
+	switch {
+	case reads && req.Tools == nil:
+		want = "Read,Grep,Glob,Agent"
+	case reads && len(req.Tools) > 0:
+		want = "Read"
+	case len(req.Tools) > 0:
+		want = "Read,Bash"
+	}
+	switch {
+	case reads:
+		mode = "default"
+	case req.Access == Full:
+		mode = "bypassPermissions"
+	}
+	if slices.Contains(args, "--tools") != (reads || req.Tools != nil) || flag(args, "--tools") != want {
+		t.Errorf("tools %q, want %q: %v", flag(args, "--tools"), want, args)
+	}
+	if flag(args, "--permission-mode") != mode {
+		t.Errorf("mode %q, want %q", flag(args, "--permission-mode"), mode)
+	}
+}
+
+func TestRequestsThatCannotBeDispatched(t *testing.T) {
+	object := json.RawMessage(`{"type":"object"}`)
+	for words, req := range map[string]Request{
+		`verb "chat" is not known; use ask, decide, task or converse`:        {Verb: "chat"},
+		`access "root" is not known`:                                         {Verb: Task, Access: "root"},
+		`effort "silly" is not known; use low, medium, high, xhigh, max`:     {Verb: Task, Effort: "silly"},
+		`a budget of -1 is none`:                                             {Verb: Task, BudgetUSD: -1},
+		`a limit of -1 turns is none`:                                        {Verb: Task, MaxTurns: -1},
+		`decide needs a JSON schema`:                                         {Verb: Decide},
+		`task returns words; a schema goes with decide`:                      {Verb: Task, Schema: object},
+		`"Bash(rm *)" is no tool's name`:                                     {Verb: Task, Tools: []string{"Read", "Bash(rm *)"}},
+		`"" is no tool's name`:                                               {Verb: Task, Tools: []string{""}},
+		`the system prompt has 140000 bytes`:                                 {Verb: Task, SystemPrompt: strings.Repeat("x", 140000)},
+		`the schema has 140000 bytes`:                                        {Verb: Decide, Schema: json.RawMessage(strings.Repeat(" ", 140000))},
+		`the schema is no JSON`:                                              {Verb: Decide, Schema: json.RawMessage(`{`)},
+		`the schema is no JSON object`:                                       {Verb: Decide, Schema: json.RawMessage(`5`)},
+		`the schema is not valid: at '/type': `:                              {Verb: Decide, Schema: json.RawMessage(`{"type":"nonsense"}`)},
+		`the schema is not valid: failing loading "file:///etc/passwd"`:      {Verb: Decide, Schema: json.RawMessage(`{"$ref":"file:///etc/passwd"}`)},
+		`the schema is not valid: failing loading "http://127.0.0.1/x.json"`: {Verb: Decide, Schema: json.RawMessage(`{"$ref":"http://127.0.0.1/x.json"}`)},
+	} {
+		t.Run(words, func(t *testing.T) {
+			p := plays(t, `eval "$NOTE"`+"\n"+success)
+			_, err := p.d.Run(context.Background(), p.cmd, req, Observer{})
+			var failure *Failure
+			if !errors.As(err, &failure) || !errors.Is(err, ErrRequest) || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("got %v", err)
+			}
+			if _, err := os.Stat(p.note); err == nil {
+				t.Error("the agent was started")
+			}
+		})
 	}
 }
 
@@ -89,8 +204,5 @@ func TestAccess(t *testing.T) {
 	}
 	if _, err := ParseAccess("root"); err == nil || !strings.Contains(err.Error(), "read, edit or full") {
 		t.Errorf("got %v", err)
-	}
-	if got := strings.Join(accessArgs(Read), " "); strings.Contains(got, "Write") || strings.Contains(got, "Bash") {
-		t.Errorf("read access has %s", got)
 	}
 }

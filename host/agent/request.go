@@ -8,17 +8,6 @@ import (
 	"time"
 )
 
-// Verb is one of the four ways a turn dispatches an agent.
-type Verb string
-
-// The verbs.
-const (
-	Ask      Verb = "ask"      // reads and answers in prose
-	Decide   Verb = "decide"   // returns a value that fits a JSON schema
-	Task     Verb = "task"     // may change files
-	Converse Verb = "converse" // continues a conversation
-)
-
 // Access is what an agent may do to the operator's machine.
 type Access string
 
@@ -57,9 +46,24 @@ type Request struct {
 	Conversation string        // the agent's own id of a conversation to continue; empty starts one
 	Model        string        // empty: the agent's default
 	Dir          string        // working directory; empty: ours
-	Access       Access        // empty: Edit
+	Access       Access        // empty: Edit; Ask and Decide never change anything, whatever it says
 	AskWait      time.Duration // how long each ask waits; 0: the switchboard's default
+
+	Effort       string          // one of Efforts; empty: the agent's default
+	SystemPrompt string          // appended to the agent's own
+	Tools        []string        // the agent's own tools, by name, that it keeps; it gets none that it would not have. nil: all
+	BudgetUSD    float64         // what the whole call may cost; 0: no limit
+	MaxTurns     int             // how often the whole call may call the model, sub-agents aside; 0: no limit
+	Limit        time.Duration   // of the agent's time: it stands still while an ask is open. 0: DefaultLimit, below 0: none
+	Schema       json.RawMessage // what the value of Decide has to fit; no other verb has one
+	Retries      int             // of Decide, after a value that does not fit; 0: DefaultRetries, below 0: none
 }
+
+// Defaults of a Request.
+const (
+	DefaultLimit   = 30 * time.Minute
+	DefaultRetries = 2
+)
 
 // Usage counts the tokens of a dispatch, as the agent reports them.
 type Usage struct {
@@ -80,16 +84,19 @@ func (u Usage) Add(v Usage) Usage {
 // Total is every token that went in or came out.
 func (u Usage) Total() int64 { return u.Input + u.Output + u.CacheRead + u.CacheWrite }
 
-// Result is what a dispatch ended with. It is meaningful beside an error too, as far as the agent came.
+// Result is what a dispatch ended with. It is meaningful beside an error too, as far as the agent came. Counts are
+// of all attempts together.
 type Result struct {
 	Text         string // the agent's last words
 	Conversation string // to continue with
 	Model        string
-	CostUSD      float64
+	CostUSD      float64 // of this call alone, whatever its conversation has cost before
 	Usage        Usage
 	Turns        int
 	Denials      int             // tool calls that the agent was not permitted
-	Structured   json.RawMessage // the value of a run with a schema
+	Structured   json.RawMessage // the value of Decide, which fits its schema; nil beside an error
+	Files        []string        // that the agent says it changed, in the order of their first change; absolute, as it wrote them
+	Attempts     int             // runs of the agent; more than one only of Decide
 }
 
 // Failure is a dispatch that did not end well, in one sentence for the operator. Stopped ones have the context's
@@ -102,8 +109,15 @@ type Failure struct {
 func (f *Failure) Error() string { return f.Sentence }
 func (f *Failure) Unwrap() error { return f.Err }
 
-// ErrNotFound means that the agent's program is not on this machine.
-var ErrNotFound = errors.New("the agent is not on this machine")
+// What a Failure can wrap.
+var (
+	ErrNotFound = errors.New("the agent is not on this machine")
+	ErrBudget   = errors.New("the agent's budget is used up")
+	ErrTurns    = errors.New("the agent's turns are used up")
+	ErrTime     = errors.New("the agent's time is used up")
+	ErrSchema   = errors.New("the agent returned no value that fits the schema")
+	ErrRequest  = errors.New("the request cannot be dispatched") // nothing was started
+)
 
 func failf(err error, format string, args ...any) *Failure {
 	return &Failure{Sentence: fmt.Sprintf(format, args...), Err: err}

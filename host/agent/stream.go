@@ -24,6 +24,7 @@ type (
 	ToolUse struct {
 		Parent, ID, Name string
 		Input            json.RawMessage
+		MessageID        string
 	}
 	// ToolResult is what a call of a tool came back with.
 	ToolResult struct {
@@ -43,6 +44,7 @@ type (
 		Subtype  string
 		Terminal string // terminal_reason
 		Errors   []string
+		OwnCost  bool // CostUSD counts since the result before; else since the start of the run
 	}
 	// Unknown is any other line, kept as it came.
 	Unknown struct {
@@ -113,6 +115,8 @@ type wireLine struct {
 	Turns      int               `json:"num_turns"`
 	Denials    []json.RawMessage `json:"permission_denials"`
 	Structured json.RawMessage   `json:"structured_output"`
+
+	ModelUsage map[string]struct{ CostUSD float64 } `json:"model_usage_since_last_result"`
 }
 
 type wireMessage struct {
@@ -176,8 +180,17 @@ func initEvent(w wireLine) Init {
 	return e
 }
 
+// endEvent reads a result. Measured: of a conversation that is continued, 2.1.332 counts in total_cost_usd what it has
+// cost since its beginning, and 2.1.197 what this run has; the former says beside it what came since the last result.
 func endEvent(w wireLine) Ended {
+	if w.ModelUsage != nil {
+		w.CostUSD = 0
+		for _, m := range w.ModelUsage {
+			w.CostUSD += m.CostUSD
+		}
+	}
 	return Ended{
+		OwnCost: w.ModelUsage != nil,
 		Result: Result{
 			Text: w.Result, Conversation: w.SessionID, CostUSD: w.CostUSD, Usage: w.Usage, Turns: w.Turns,
 			Denials: len(w.Denials), Structured: w.Structured,
@@ -204,7 +217,7 @@ func blocks(w wireLine) []StreamEvent {
 				out = append(out, Text{Parent: w.Parent, MessageID: m.ID, Text: b.Text})
 			}
 		case "tool_use":
-			out = append(out, ToolUse{Parent: w.Parent, ID: b.ID, Name: b.Name, Input: b.Input})
+			out = append(out, ToolUse{Parent: w.Parent, MessageID: m.ID, ID: b.ID, Name: b.Name, Input: b.Input})
 		case "tool_result":
 			out = append(out, ToolResult{Parent: w.Parent, ID: b.ToolUseID, Text: contentText(b.Content), IsError: b.IsError})
 		}

@@ -30,7 +30,7 @@ func TestStreamSaysWhatHappens(t *testing.T) {
 		Unknown{Type: "stream_event", Raw: []byte(`{"type":"stream_event","event":{"type":"message_start","message":{"id":"msg_0","content":[]}},"session_id":"c1","parent_tool_use_id":null}`)},
 		TextDelta{MessageID: "msg_0", Text: "I will"},
 		Text{MessageID: "msg_0", Text: "I will look."},
-		ToolUse{ID: "t1", Name: "Bash", Input: []byte(`{"command":"ls"}`)},
+		ToolUse{ID: "t1", MessageID: "msg_0", Name: "Bash", Input: []byte(`{"command":"ls"}`)},
 		ToolResult{Parent: "p1", ID: "t1", Text: "a\n[image]", IsError: true},
 		Retry{Attempt: 2, Status: 529, Error: "overloaded"},
 		Ended{

@@ -63,11 +63,13 @@ func (r *run) judgeServer(status string) error {
 func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords string) (Result, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	res := Result{Conversation: r.init.Conversation, Model: r.init.Model}
+	res := Result{}
 	if r.ended != nil {
-		model := res.Model
 		res = r.ended.Result
-		res.Model = model
+	}
+	res.Model, res.Files, res.CostUSD = r.init.Model, r.seen.files, r.spent
+	if res.Conversation == "" {
+		res.Conversation = r.init.Conversation
 	}
 	switch cause := context.Cause(ctx); {
 	case r.broken != nil:
@@ -75,7 +77,7 @@ func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords str
 	case cause != nil:
 		// Even with a good result: the agent may have ended its run because its ask was withdrawn by the stop, or
 		// may have been stopped in what its sub-agents did after the result.
-		return res, failf(cause, "the turn was stopped")
+		return res, stopped(ctx)
 	case r.ended == nil:
 		if lastWords == "" {
 			lastWords = r.odd
@@ -84,10 +86,27 @@ func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords str
 	case r.ended.IsError && strings.HasPrefix(r.ended.Terminal, "aborted"):
 		// Measured: after SIGINT claude's own words are a diagnosis of its stream.
 		return res, failf(nil, "something outside interrupted the agent before it was done (%s)", r.ended.Terminal)
+	case r.ended.Subtype == "error_max_budget_usd":
+		return res, r.req.outOfBudget(failureText(r.ended))
+	case r.ended.Subtype == "error_max_turns":
+		return res, r.req.outOfTurns(failureText(r.ended))
+	case r.ended.Subtype == "error_max_structured_output_retries":
+		return res, unfit(failureText(r.ended))
 	case r.ended.IsError:
 		return res, failf(nil, "%s", withWords("the agent failed", failureText(r.ended)))
 	}
 	return res, nil
+}
+
+// stopped is the end of a run that its context ended: by a limit of ours, which has a sentence of its own, or by
+// somebody.
+func stopped(ctx context.Context) *Failure {
+	cause := context.Cause(ctx)
+	var limit *Failure
+	if errors.As(cause, &limit) {
+		return limit
+	}
+	return failf(cause, "the turn was stopped")
 }
 
 // howEnded says how a process ended. A shell's or a runtime's 128 + n stands for the signal n.

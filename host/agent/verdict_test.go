@@ -24,6 +24,8 @@ type stage struct {
 	board   *host.Switchboard
 	stop    context.CancelCauseFunc // of the run
 	notices []string
+
+	headless bool // nobody is there
 }
 
 func newStage(t *testing.T, scenario string) *stage {
@@ -44,7 +46,7 @@ func newStage(t *testing.T, scenario string) *stage {
 		t.Fatal(err)
 	}
 	self := []string{os.Args[0]}
-	s.d, s.cmd = &Dispatcher{Self: self, Runtime: runtime, Env: os.Environ()}, Scripted(self, path)
+	s.d, s.cmd = &Dispatcher{Self: self, Runtime: runtime, Env: append(os.Environ(), "GORACE=atexit_sleep_ms=0")}, Scripted(self, path)
 	board := host.NewSwitchboard(host.SwitchboardOptions{})
 	board.Declare(nil)
 	board.Attach("test", host.PrompterFunc(func(ctx context.Context, _ string, _ []host.OperatorQuestion) (map[string]any, error) {
@@ -68,14 +70,25 @@ func newStage(t *testing.T, scenario string) *stage {
 
 func (s *stage) run(seen func(StreamEvent)) (Result, error) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(host.WithOperatorPrompter(context.Background(), s.board), bound)
+	return s.runs(Request{Verb: Converse}, Observer{Event: func(e StreamEvent, _ []string) { seen(e) }})
+}
+
+// runs dispatches a request, with what every one here has in common.
+func (s *stage) runs(req Request, obs Observer) (Result, error) {
+	s.t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	defer cancel()
+	if !s.headless {
+		ctx = host.WithOperatorPrompter(ctx, s.board)
+	}
 	ctx, s.stop = context.WithCancelCause(ctx)
 	defer s.stop(nil)
-	return s.d.Run(ctx, s.cmd, Request{Verb: Converse, Prompt: "go", SessionID: "s", Dir: s.dir}, Observer{
-		Event:  func(e StreamEvent, _ []string) { seen(e) },
-		Notice: func(n string) { s.notices = append(s.notices, n) },
-	})
+	req.SessionID, req.Dir = "s", s.dir
+	if req.Prompt == "" {
+		req.Prompt = "go"
+	}
+	obs.Notice = func(n string) { s.notices = append(s.notices, n) }
+	return s.d.Run(ctx, s.cmd, req, obs)
 }
 
 const (

@@ -32,6 +32,22 @@ func (n *narrator) agentStarted(argv []string) {
 	})
 }
 
+// retried is called between two attempts of one call: each start of an agent has its end.
+func (n *narrator) retried(a agent.Attempt) {
+	n.s.record(trace.AgentEnded{
+		SessionID: n.s.id, Turn: n.turn, Agent: n.s.opt.Command.Name, Conversation: a.Result.Conversation, Outcome: "failed",
+	})
+}
+
+// recalled tells of an ask that was answered from memory.
+func (n *narrator) recalled(r agent.Recall) {
+	e := trace.AskRecalled{SessionID: n.s.id, Turn: n.turn, QuestionID: r.QuestionID, ToolUseID: r.ToolUseID, Attempt: r.Attempt, Whole: r.Whole}
+	for _, q := range r.Questions {
+		e.Questions = append(e.Questions, askbridge.SafeText(q.Question))
+	}
+	n.s.record(e)
+}
+
 // normalised tells what had to be mended in an ask.
 func (n *narrator) normalised(id string, notes []askbridge.Note) {
 	e := trace.AskNormalised{SessionID: n.s.id, Turn: n.turn, QuestionID: id}

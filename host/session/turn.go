@@ -54,6 +54,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, prese
 	n := &narrator{s: s, turn: t.number, req: req, recall: &s.recall}
 	res, err := s.dispatch(ctx, req, agent.Observer{
 		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
+		Retried: n.retried, Recalled: n.recalled,
 	})
 	branch := Branch(context.Background(), s.opt.Dir)
 	s.endTurn(t, n.began, res, err, began, branch)

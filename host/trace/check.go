@@ -199,6 +199,8 @@ func (c *checker) event(e host.Event) {
 		c.agent = false
 	case AgentTool:
 		c.inTurn(e.Name(), e.Turn)
+	case AskRecalled:
+		c.inTurn(e.Name(), e.Turn)
 	case AskRefused:
 		c.inTurn(e.Name(), e.Turn)
 	default:

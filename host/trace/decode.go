@@ -27,6 +27,8 @@ func (r Record) Decode() (host.Event, error) {
 		return decodeAs[AgentTool](r)
 	case AskNormalised{}.Name():
 		return decodeAs[AskNormalised](r)
+	case AskRecalled{}.Name():
+		return decodeAs[AskRecalled](r)
 	case AskRefused{}.Name():
 		return decodeAs[AskRefused](r)
 	case Repaired{}.Name():

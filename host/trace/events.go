@@ -78,6 +78,18 @@ type Note struct {
 	Text  string `json:"text"`
 }
 
+// AskRecalled says that questions of an ask, letter for letter those of an earlier attempt of the same call, were
+// answered from memory. Whole tells whether these were all of it; then the operator was not asked.
+type AskRecalled struct {
+	SessionID  string   `json:"session_id"`
+	Turn       int      `json:"turn"`
+	QuestionID string   `json:"question_id"`
+	ToolUseID  string   `json:"tool_use_id,omitempty"`
+	Attempt    int      `json:"attempt"`
+	Whole      bool     `json:"whole"`
+	Questions  []string `json:"questions"`
+}
+
 // AskRefused says that the ask socket turned a connection away: a stranger's, or one that made no sense. PID and
 // UID are the peer's, as far as the kernel knew them.
 type AskRefused struct {
@@ -111,6 +123,7 @@ func (AgentStarted) Name() string  { return "agent.started" }
 func (AgentEnded) Name() string    { return "agent.ended" }
 func (AgentTool) Name() string     { return "agent.tool" }
 func (AskNormalised) Name() string { return "ask.normalised" }
+func (AskRecalled) Name() string   { return "ask.recalled" }
 func (AskRefused) Name() string    { return "ask.refused" }
 func (Repaired) Name() string      { return "trace.repaired" }
 func (Gap) Name() string           { return "trace.gap" }
@@ -123,6 +136,7 @@ func (e AgentStarted) Session() string  { return e.SessionID }
 func (e AgentEnded) Session() string    { return e.SessionID }
 func (e AgentTool) Session() string     { return e.SessionID }
 func (e AskNormalised) Session() string { return e.SessionID }
+func (e AskRecalled) Session() string   { return e.SessionID }
 func (e AskRefused) Session() string    { return e.SessionID }
 func (e Repaired) Session() string      { return e.SessionID }
 func (e Gap) Session() string           { return e.SessionID }

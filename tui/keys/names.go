@@ -79,7 +79,7 @@ func shown(keys []string) string {
 // label is how the screen shows one key.
 func label(key string) string {
 	signs := map[string]string{
-		" ": "Space", "up": "↑", "down": "↓", "left": "←", "right": "→", "pgup": "PgUp", "pgdown": "PgDn",
+		" ": "Spc", "up": "↑", "down": "↓", "left": "←", "right": "→", "pgup": "PgUp", "pgdown": "PgDn",
 	}
 	sign, named := signs[key]
 	switch rest, mod := key, ""; {

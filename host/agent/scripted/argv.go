@@ -1,9 +1,11 @@
 package scripted
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -24,6 +26,7 @@ type options struct {
 	permissionMode string
 	permissionTool string
 	schema         string
+	maxTurns       int      // 0: any number
 	words          []string // what is no flag: the prompt
 }
 
@@ -34,6 +37,7 @@ type flag struct {
 	many  bool   // takes every word up to the next flag
 	loose bool   // the value may be missing
 	among []string
+	valid func(value string) string // what is wrong with a value, as claude says it
 	set   func(o *options, value string)
 }
 
@@ -73,9 +77,13 @@ func flags() []flag {
 		{names: named("--append-system-prompt"), value: "<prompt>", set: ignore},
 		{names: named("--system-prompt"), value: "<prompt>", set: ignore},
 		{names: named("--model"), value: "<model>", set: ignore},
-		{names: named("--effort"), value: "<level>", among: []string{"low", "medium", "high", "xhigh", "max"}, set: ignore},
-		{names: named("--max-turns"), value: "<turns>", set: ignore},
-		{names: named("--max-budget-usd"), value: "<amount>", set: ignore},
+		{names: named("--effort"), value: "<level>", set: ignore}, // claude warns of a level that it does not know, and goes on
+		{
+			names: named("--max-turns"), value: "<turns>", valid: number,
+			set: func(o *options, v string) { f, _ := strconv.ParseFloat(v, 64); o.maxTurns = int(f) },
+		},
+		{names: named("--max-budget-usd"), value: "<amount>", valid: amount, set: ignore}, // a scenario costs nothing
+		{names: named("--system-prompt-snapshot"), value: "<on|off>", among: []string{"on", "off"}, set: ignore},
 		{names: named("--add-dir"), value: "<directories...>", many: true, set: ignore},
 		{names: named("--settings"), value: "<file-or-json>", set: ignore},
 		{names: named("--setting-sources"), value: "<sources>", set: ignore},
@@ -124,12 +132,31 @@ func (o *options) takeFlag(table []flag, word string, args []string) (rest []str
 	if f.among != nil && !slices.Contains(f.among, value) {
 		return args, fmt.Errorf("option '%s' argument '%s' is invalid, allowed choices are %s", f.usage(), value, strings.Join(f.among, ", "))
 	}
+	if f.valid != nil {
+		if fault := f.valid(value); fault != "" {
+			return args, fmt.Errorf("option '%s' argument '%s' is invalid. %s", f.usage(), value, fault)
+		}
+	}
 	f.set(o, value)
 	for f.many && !joined && len(args) > 0 && !dashed(args[0]) {
 		f.set(o, args[0])
 		args = args[1:]
 	}
 	return args, nil
+}
+
+func number(v string) string {
+	if _, err := strconv.ParseFloat(v, 64); err != nil {
+		return "must be a number"
+	}
+	return ""
+}
+
+func amount(v string) string {
+	if f, err := strconv.ParseFloat(v, 64); err != nil || f <= 0 {
+		return "--max-budget-usd must be a number greater than 0"
+	}
+	return ""
 }
 
 func (f flag) usage() string { return strings.Join(f.names, ", ") + " " + f.value }
@@ -151,6 +178,10 @@ func (o *options) check() error {
 		return fmt.Errorf("invalid session ID: %q must be a UUID", o.sessionID)
 	case o.sessionID != "" && o.resume != "" && !o.fork:
 		return errors.New("--session-id can only be used with --resume if --fork-session is given too")
+	case o.schema != "" && !json.Valid([]byte(o.schema)):
+		return errors.New("--json-schema is not valid JSON")
+	case o.schema != "" && !strings.HasPrefix(strings.TrimSpace(o.schema), "{"):
+		return errors.New("--json-schema must be a JSON object")
 	}
 	return nil
 }

@@ -56,10 +56,17 @@ func (t *Tool) call(v *voice) call {
 		if t.Error {
 			return errorResult(t.Result), err
 		}
+		if t.Name == valueTool && v.sub == nil { // claude's sub-agents do not have it
+			v.p.returns(jsonValue(c.input))
+			return toolResult{content: valueTaken, text: valueTaken}, err
+		}
 		return builtinResult(t.Result), err
 	}
 	return c
 }
+
+// valueTaken is claude's own answer.
+const valueTaken = "Structured output provided successfully"
 
 // builtinResult is a result of a built-in tool. Those say that they are no error; those of MCP servers do not.
 func builtinResult(text string) toolResult {

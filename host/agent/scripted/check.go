@@ -148,6 +148,16 @@ func (o *On) check(c *checker, path string) error {
 	return c.steps(path+".error", o.Error)
 }
 
+func (t *Told) check(c *checker, path string) error {
+	if t.Words == "" {
+		return c.fault(path, "told needs words to look for in the prompt")
+	}
+	if err := c.steps(path+".then", t.Then); err != nil {
+		return err
+	}
+	return c.steps(path+".else", t.Else)
+}
+
 func (r *ResultEnd) check(c *checker, path string) error {
 	if c.subs > 0 {
 		return c.fault(path, "only the agent itself has a result event; a sub-agent's last words are its result")

@@ -3,6 +3,7 @@ package scripted
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -29,17 +30,20 @@ type player struct {
 
 	ended atomic.Bool // a result was printed and nothing was said since
 	exit  int         // code that the last result asked for; of the agent's own goroutine
+	turns int         // messages of the agent itself; of its goroutine
 
 	mu      sync.Mutex // guards all below
 	waiting []call     // the agent's own calls that have no result yet
 	uses    int        // tool calls of the agent itself
 	denials []event
+	value   jsonValue // what the run returns, when it has a schema
 }
 
 // Why a run ends before its steps do.
 var (
 	errInterrupted = errors.New("interrupted")
 	errTerminated  = errors.New("terminated")
+	errMaxTurns    = errors.New("the turns are used up")
 )
 
 // exitError ends the process at once with a code, as a crash would: nothing more is printed.
@@ -61,6 +65,12 @@ func (p *player) run(ctx context.Context) error {
 		err = p.alone(ctx, main)
 	case errors.Is(err, errInterrupted):
 		return p.interrupted(main)
+	case errors.Is(err, errMaxTurns):
+		p.exit = exitFailed
+		return p.end(ending{
+			isError: true, subtype: "error_max_turns", reason: "max_turns",
+			errors: []string{fmt.Sprintf("Reached maximum number of turns (%d)", p.opt.maxTurns)},
+		})
 	}
 	if err != nil {
 		return err
@@ -68,7 +78,13 @@ func (p *player) run(ctx context.Context) error {
 	if p.ended.Load() {
 		return nil
 	}
-	return errors.Join(main.stop("end_turn"), p.end(ending{text: main.last}))
+	p.mu.Lock()
+	end := ending{text: main.last, structured: p.value}
+	p.mu.Unlock()
+	if len(end.structured) > 0 {
+		end.text = string(end.structured)
+	}
+	return errors.Join(main.stop("end_turn"), p.end(end))
 }
 
 // alone says what the scenario assumes when nobody can be asked.
@@ -140,6 +156,13 @@ func (p *player) deny(c call, message string) error {
 	return p.out.emit(event{
 		"type": "system", "subtype": "permission_denied", "tool_name": c.name, "tool_use_id": c.useID, "message": message,
 	})
+}
+
+// returns notes the value of the run. The last one counts.
+func (p *player) returns(value jsonValue) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.value = value
 }
 
 // ending is what a result event says beside the counts.

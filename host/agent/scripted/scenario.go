@@ -32,6 +32,7 @@ type Step struct {
 	Parent   *Parent    `yaml:"parent"`   // a sub-agent with steps of its own
 	Together *Together  `yaml:"together"` // calls that are made at once, in one message
 	On       *On        `yaml:"on"`       // a branch by what came of a call
+	Told     *Told      `yaml:"told"`     // a branch by what the prompt says
 	Result   *ResultEnd `yaml:"result"`   // a result event other than the usual one at the end
 
 	Die     *Die     `yaml:"die"`     // ends the process
@@ -52,7 +53,8 @@ type Ask struct {
 	Arguments jsonValue `yaml:"arguments"`
 }
 
-// Tool is a call of a built-in tool that is only shown: nothing is executed.
+// Tool is a call of a built-in tool that is only shown: nothing is executed. StructuredOutput, which a run has with
+// --json-schema alone, gives the run its value; unlike claude's it takes one that does not fit.
 type Tool struct {
 	ID     string    `yaml:"id"`
 	Name   string    `yaml:"name"`
@@ -79,6 +81,14 @@ type On struct {
 	Call     string `yaml:"call"`
 	Answered []Step `yaml:"answered"`
 	Error    []Step `yaml:"error"`
+}
+
+// Told branches by whether the prompt has Words in it. Each run plays from the start: one that continues a
+// conversation is told from the first by its prompt.
+type Told struct {
+	Words string `yaml:"words"`
+	Then  []Step `yaml:"then"`
+	Else  []Step `yaml:"else"`
 }
 
 // ResultEnd is a result event. A run can print several.

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // action is what every step kind can do.
@@ -45,6 +46,7 @@ func (s Step) action() (kind string, act action, err error) {
 		{"parent", s.Parent, s.Parent != nil},
 		{"together", s.Together, s.Together != nil},
 		{"on", s.On, s.On != nil},
+		{"told", s.Told, s.Told != nil},
 		{"result", s.Result, s.Result != nil},
 		{"die", s.Die, s.Die != nil},
 		{"hang", s.Hang, s.Hang != nil},
@@ -105,6 +107,13 @@ func (o *On) play(ctx context.Context, v *voice) error {
 		return v.play(ctx, o.Error)
 	}
 	return v.play(ctx, o.Answered)
+}
+
+func (t *Told) play(ctx context.Context, v *voice) error {
+	if strings.Contains(v.p.prompt, t.Words) {
+		return v.play(ctx, t.Then)
+	}
+	return v.play(ctx, t.Else)
 }
 
 func (r *ResultEnd) play(_ context.Context, v *voice) error {

@@ -12,6 +12,9 @@ const askTool = "mcp__operator__ask"
 // subAgentTool starts a sub-agent. claude lists it as Task and its model calls it Agent.
 const subAgentTool = "Agent"
 
+// valueTool returns the value of a run with a schema.
+const valueTool = "StructuredOutput"
+
 // toolbox knows which tools a run has and may call, and calls those of MCP servers.
 type toolbox struct {
 	builtin []string
@@ -38,6 +41,9 @@ func newToolbox(o options, servers []*server) *toolbox {
 		t.builtin = slices.DeleteFunc(t.builtin, func(name string) bool {
 			return !slices.ContainsFunc(given, func(g string) bool { return sameTool(g, name) })
 		})
+	}
+	if o.schema != "" { // also beside --tools
+		t.builtin = append(t.builtin, valueTool)
 	}
 	if o.permissionTool != "" { // measured: claude lists it as soon as somebody could permit it
 		t.builtin = append(t.builtin, "AskUserQuestion")

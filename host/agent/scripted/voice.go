@@ -74,6 +74,12 @@ func (v *voice) start() error {
 	if v.message != "" {
 		return nil
 	}
+	if v.sub == nil {
+		if v.p.opt.maxTurns > 0 && v.p.turns >= v.p.opt.maxTurns {
+			return errMaxTurns
+		}
+		v.p.turns++
+	}
 	v.message, v.blocks = "msg_"+shortID(), 0
 	v.p.ended.Store(false)
 	if !v.streams() {
