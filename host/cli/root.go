@@ -11,10 +11,11 @@ import (
 
 // Exit codes, beside 0 for done.
 const (
-	exitFailed  = 1   // the agent or the turn failed
-	exitUsage   = 2   // the command line was not understood
-	exitLacking = 3   // the machine lacks something
-	exitAborted = 130 // ended by a signal
+	exitFailed   = 1   // the agent or the turn failed
+	exitUsage    = 2   // the command line was not understood
+	exitLacking  = 3   // the machine lacks something
+	exitTimedOut = 124 // the agent's time was used up
+	exitAborted  = 130 // ended by a signal
 )
 
 // exitError ends the program with a code; its text is for the person at the keyboard.
@@ -74,7 +75,7 @@ $XDG_CONFIG_HOME/kitsoki/config.yaml, or KITSOKI_* variables; flags stand over b
 	flags := addRunFlags(root)
 	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
-	root.AddCommand(newRun(), newDemo(), newSessions(), newDoctor(), newTrace(), newOperatorAsk(), newScripted())
+	root.AddCommand(newRun(), newDemo(), newTurn(), newSessions(), newDoctor(), newTrace(), newOperatorAsk(), newScripted())
 	return root
 }
 

@@ -52,10 +52,8 @@ type runFlags struct {
 // addRunFlags adds the flags that every command with a terminal has.
 func addRunFlags(cmd *cobra.Command) *runFlags {
 	f := &runFlags{agent: "scripted"}
+	addSessionFlags(cmd, f)
 	flags := cmd.Flags()
-	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
-	flags.StringVar(&f.worktree, "worktree", "", "make a git worktree of that directory with this name, and work there")
-	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
 	flags.DurationVar(&f.wait, "ask-wait", host.DefaultWait, "how long an ask waits for your answer")
 	flags.BoolVar(&f.plain, "plain", false, "lines of text instead of a screen (what happens anyway without a terminal)")
 	flags.BoolVarP(&f.goOn, "continue", "c", false, "take the newest session of the directory up again")
@@ -63,10 +61,18 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	cmd.MarkFlagsMutuallyExclusive("continue", "resume", "worktree")
 	_ = cmd.RegisterFlagCompletionFunc("resume", completeSessions)
 	flags.StringVar(&f.theme, "theme", "auto", "how the screen looks: "+strings.Join(styles.Themes(), ", "))
-	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
-	complete(cmd, "access", settings.Accesses()...)
 	complete(cmd, "theme", styles.Themes()...)
 	return f
+}
+
+// addSessionFlags adds the flags of every command that opens a session.
+func addSessionFlags(cmd *cobra.Command, f *runFlags) {
+	flags := cmd.Flags()
+	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
+	flags.StringVar(&f.worktree, "worktree", "", "make a git worktree of that directory with this name, and work there")
+	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
+	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
+	complete(cmd, "access", settings.Accesses()...)
 }
 
 // addAgentFlags adds the flags that choose the agent.
@@ -102,36 +108,11 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.wait <= 0 {
 		return fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
 	}
-	exe, err := os.Executable()
-	if err != nil {
-		return lacking("this program does not know where it is: %w", err)
-	}
-	self := []string{exe}
-	if f.resume == "" && !f.goOn {
-		if _, err := f.command(self, f.agent); err != nil {
-			return err // before anything is made
-		}
-	}
-	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
-	if err != nil {
-		return lacking("no place for the agent's socket: %w", err)
-	}
-	if _, err := askbridge.Sweep(runtimeDir); err != nil {
-		return lacking("what a killed kitsoki left behind could not be removed: %w", err)
-	}
-	logger, closeLog, err := openLog(f.log)
+	manager, done, err := f.manager()
 	if err != nil {
 		return err
 	}
-	defer closeLog()
-	manager := session.NewManager(session.ManagerOptions{
-		Runner: &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()},
-		State:  sessionsDir(),
-		Wait:   f.wait,
-		Log:    logger,
-		Agent:  func(name string) (agent.Command, error) { return f.command(self, name) },
-		Agents: settings.Agents(),
-	})
+	defer done()
 	s, err := f.open(cmd, manager)
 	if err != nil {
 		return err
@@ -157,6 +138,39 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 		return &exitError{code: exitFailed, err: errQuiet} // it was said
 	}
 	return farewell(cmd.OutOrStdout(), manager.Sessions())
+}
+
+// manager puts together what sessions need. done ends what it started, once the manager is closed.
+func (f *runFlags) manager() (m *session.Manager, done func(), err error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return nil, nil, lacking("this program does not know where it is: %w", err)
+	}
+	self := []string{exe}
+	if f.resume == "" && !f.goOn {
+		if _, err := f.command(self, f.agent); err != nil {
+			return nil, nil, err // before anything is made
+		}
+	}
+	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
+	if err != nil {
+		return nil, nil, lacking("no place for the agent's socket: %w", err)
+	}
+	if _, err := askbridge.Sweep(runtimeDir); err != nil {
+		return nil, nil, lacking("what a killed kitsoki left behind could not be removed: %w", err)
+	}
+	logger, closeLog, err := openLog(f.log)
+	if err != nil {
+		return nil, nil, err
+	}
+	return session.NewManager(session.ManagerOptions{
+		Runner: &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()},
+		State:  sessionsDir(),
+		Wait:   f.wait,
+		Log:    logger,
+		Agent:  func(name string) (agent.Command, error) { return f.command(self, name) },
+		Agents: settings.Agents(),
+	}), closeLog, nil
 }
 
 // open opens the session that the flags name: a new one, or one of before.

@@ -13,6 +13,7 @@ import (
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/trace"
 )
 
@@ -60,6 +61,9 @@ type turn struct {
 	number int
 	cancel context.CancelCauseFunc
 	done   chan struct{}
+
+	result agent.Result // once done is closed
+	err    error        // likewise
 }
 
 func newSession(m *Manager, id string, opt Options, dir string) *Session {
@@ -139,7 +143,8 @@ func (s *Session) StartTurn(_ context.Context, prompt string) error {
 	if s.running != nil {
 		return ErrBusy
 	}
-	return s.startLocked(prompt)
+	_, err := s.startLocked(Input{Prompt: prompt})
+	return err
 }
 
 // Queue implements Client.
@@ -150,7 +155,8 @@ func (s *Session) Queue(_ context.Context, prompt string) error {
 		return ErrClosed
 	}
 	if s.running == nil && len(s.queue) == 0 {
-		return s.startLocked(prompt)
+		_, err := s.startLocked(Input{Prompt: prompt})
+		return err
 	}
 	if err := checkPrompt(prompt); err != nil {
 		return err

@@ -1,7 +1,9 @@
 package session
 
 import (
+	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"runtime/debug"
@@ -18,14 +20,48 @@ const stopReason = "the operator stopped the turn"
 // errStopped is the cause of a turn that the operator stopped.
 var errStopped error = &host.Unanswered{Outcome: host.Cancelled, Reason: stopReason}
 
+// Input is what one turn works off. Only Prompt has to be given.
+type Input struct {
+	Prompt string
+	Verb   agent.Verb // empty: converse
+
+	Schema       json.RawMessage // of decide
+	Effort       string
+	SystemPrompt string  // added to the agent's own
+	BudgetUSD    float64 // 0: none
+	MaxTurns     int     // of the agent's; 0: none
+	Limit        time.Duration
+}
+
+// Run starts a turn and waits for its end; ErrBusy when one is running. It is stopped when ctx ends first.
+func (s *Session) Run(ctx context.Context, in Input) (agent.Result, error) {
+	s.mu.Lock()
+	if s.running != nil {
+		s.mu.Unlock()
+		return agent.Result{}, ErrBusy
+	}
+	t, err := s.startLocked(in)
+	s.mu.Unlock()
+	if err != nil {
+		return agent.Result{}, err
+	}
+	select {
+	case <-t.done:
+	case <-ctx.Done():
+		t.cancel(errStopped)
+		<-t.done // a stopped agent ends within its grace
+	}
+	return t.result, t.err
+}
+
 // startLocked is the one place through which every turn starts, and the one that gives it the prompter: when
 // an operator is present, and never otherwise.
-func (s *Session) startLocked(prompt string) error {
+func (s *Session) startLocked(in Input) (*turn, error) {
 	if s.closing {
-		return ErrClosed
+		return nil, ErrClosed
 	}
-	if err := checkPrompt(prompt); err != nil {
-		return err
+	if err := checkPrompt(in.Prompt); err != nil {
+		return nil, err
 	}
 	s.turn++
 	s.failed = false
@@ -37,12 +73,13 @@ func (s *Session) startLocked(prompt string) error {
 	t := &turn{number: s.turn, cancel: cancel, done: make(chan struct{})}
 	s.running = t
 	req := agent.Request{
-		Verb: agent.Converse, Prompt: prompt, SessionID: s.id, Conversation: s.conversation,
+		Verb: cmp.Or(in.Verb, agent.Converse), Prompt: in.Prompt, SessionID: s.id, Conversation: s.conversation,
 		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.opt.Access, AskWait: s.m.opt.Wait,
+		Schema: in.Schema, Effort: in.Effort, SystemPrompt: in.SystemPrompt, BudgetUSD: in.BudgetUSD, MaxTurns: in.MaxTurns, Limit: in.Limit,
 	}
-	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: prompt}))
+	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: in.Prompt}))
 	go s.runTurn(ctx, t, req, present)
-	return nil
+	return t, nil
 }
 
 // runTurn works one input off. It is the session's only goroutine.
@@ -56,6 +93,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, prese
 		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
 		Retried: n.retried, Recalled: n.recalled,
 	})
+	t.result, t.err = res, err
 	branch := Branch(context.Background(), s.opt.Dir)
 	s.endTurn(t, n.began, res, err, began, branch)
 }
@@ -132,5 +170,6 @@ func (s *Session) nextLocked() error {
 	prompt := s.queue[0]
 	s.queue = s.queue[1:]
 	s.touch()
-	return s.startLocked(prompt)
+	_, err := s.startLocked(Input{Prompt: prompt})
+	return err
 }
