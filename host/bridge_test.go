@@ -280,7 +280,8 @@ func TestBridgeCancelledAndGone(t *testing.T) {
 			got := b.call(ctx, "q1", questions(nastyQuestion))
 			a := wait(t, b.asks)
 			c.leave(b, cancel)
-			if f := wait(t, got); f.err == nil {
+			// A closing listener may let the last words out before the connection goes.
+			if f := wait(t, got); f.err == nil && (f.Outcome != string(host.AskerGone) || f.Error == "" || f.Answers != nil) {
 				t.Errorf("the grandchild got %+v", f)
 			}
 			if _, e := b.end(); e.Outcome != c.want || e.Partial != nil {

@@ -73,6 +73,7 @@ type Model struct {
 	past    []settledAsk
 	guard   question.Guard
 	stroke  question.Stroke // the key at hand
+	shownAt time.Time       // when the ask in front was brought there
 	alarm   *signals.Alarm
 	titled  string // the terminal's title, as it was last set
 	ticking bool

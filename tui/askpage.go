@@ -2,10 +2,12 @@ package tui
 
 import (
 	"context"
+	"slices"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
 
+	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/question"
 )
 
@@ -75,7 +77,7 @@ func (m *Model) ask(a *openAsk, asked question.Asked) tea.Cmd {
 	case asked.Send != nil:
 		cmds = append(cmds, m.settle(a, asked.Send, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
 	case asked.Decline != nil:
-		cmds = append(cmds, m.settle(a, asked.Decline.Partial, func(ctx context.Context) error {
+		cmds = append(cmds, m.settle(a, whole(asked.Decline.Partial), func(ctx context.Context) error {
 			return a.ask.Decline(ctx, asked.Decline.Reason, asked.Decline.Partial)
 		}))
 	case asked.Extend > 0:
@@ -90,6 +92,23 @@ func (m *Model) ask(a *openAsk, asked question.Asked) tea.Cmd {
 		m.home()
 	}
 	return tea.Batch(append(cmds, m.save(a), m.touch(a))...)
+}
+
+// whole are the partial answers of a decline as far as they reach the agent whole: a long text is cut on its way, in
+// words, and what is cut must not be lost.
+func whole(partial []host.Answer) []host.Answer {
+	size := 0
+	for _, a := range partial {
+		size += len(a.Text) + len(a.Note)
+	}
+	if size < host.MaxAnswerBytes/2 {
+		return partial
+	}
+	out := slices.Clone(partial)
+	for i := range out {
+		out[i].Text, out[i].Note = "", ""
+	}
+	return out
 }
 
 // endedKey takes a key for an ask that is over. Esc closes it; text goes on to where it was going.

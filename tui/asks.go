@@ -65,6 +65,9 @@ func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 	})
 	m.asks = slices.Insert(m.asks, at, a) // oldest first, whichever was shown first
 	a.eager = m.composing() && m.at.composer.Value() == ""
+	if front := m.front(); front != nil && m.unseen(front) && slices.Index(m.asks, front) > at {
+		m.show(a) // the older of two that came at once comes first, whichever was heard of first
+	}
 	m.openWaiting()
 	return tea.Batch(m.tick(), m.alarmed(info.ID, info.Opened))
 }
@@ -83,6 +86,11 @@ func (m *Model) openWaiting() {
 	}
 }
 
+// unseen reports whether the ask in front opened by itself a moment ago, so that nobody can have read it.
+func (m *Model) unseen(front *openAsk) bool {
+	return front.eager && !front.form.Drafted() && m.now().Sub(m.shownAt) < question.Quiet
+}
+
 // leaveAsks is called when the operator goes elsewhere: what waits then does not follow by itself.
 func (m *Model) leaveAsks() {
 	for _, a := range m.asks {
@@ -99,6 +107,7 @@ func (p *pane) inUse(now time.Time) bool {
 func (m *Model) show(a *openAsk) {
 	m.turnTo(&askPage{m: m, ask: a})
 	a.folded, a.passed = false, false
+	m.shownAt = m.now()
 	m.guard.Arm(m.now())
 }
 

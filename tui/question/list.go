@@ -88,7 +88,7 @@ func (m *Model) scrollOptions(dir int) {
 	}
 	h := m.optionsHeight()
 	if m.preview {
-		m.previewTop = max(0, min(m.previewTop+dir*max(1, h-1), len(m.previewLines())-h))
+		m.previewTop = max(0, min(m.previewTop+dir*max(1, h-1), len(m.previewLines())-h+1)) // a line is the label's
 		return
 	}
 	for _, r := range m.rows() {

@@ -60,11 +60,14 @@ func (m *Model) SetInfo(info host.AskInfo) { m.info = info }
 func (m *Model) Sheet() Sheet { return m.sheet }
 
 // Early notes that one more key came too early and went to the composer; Forget that they are gone from there.
-func (m *Model) Early() { m.early, m.sheet.Notice = m.early+1, "" }
+func (m *Model) Early() {
+	m.early++
+	m.Say("")
+}
 
 // Dropped notes that a key came too early and was not taken.
 func (m *Model) Dropped(now time.Time) {
-	if m.early == 0 && m.ended == "" { // early keys are sign enough
+	if m.early == 0 && m.ended == "" && !m.sheet.warned { // early keys are sign enough, and a warning stays in view
 		m.sheet.Notice, m.droppedAt = tooQuick, now
 	}
 }
@@ -295,5 +298,6 @@ func (m *Model) fieldText() string {
 	return m.sheet.Draft().Text
 }
 
-// Say puts a message into the state line until the next key.
-func (m *Model) Say(text string) { m.sheet.Notice = text }
+// Say puts a message into the state line until the next key. A warning that it takes the place of has to be given
+// again: nobody consents to what cannot be read.
+func (m *Model) Say(text string) { m.sheet.Notice, m.sheet.warned = text, false }

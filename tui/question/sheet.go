@@ -60,7 +60,7 @@ func (s Sheet) HasReview() bool {
 		return true
 	}
 	d := s.Drafts[0]
-	return !s.Questions[0].MultiSelect && len(d.Picked) > 0 && d.Text != ""
+	return !s.Questions[0].MultiSelect && len(d.Picked) > 0 && strings.TrimSpace(d.Text) != ""
 }
 
 // OnReview reports whether the review page has the focus.

@@ -145,6 +145,9 @@ func (m *Model) head(f Frame) string {
 		right = clock(wait) + " + "
 	}
 	if wait < loud {
+		if m.st.Plain {
+			right = "!! " + right
+		}
 		right = m.st.Warn.Render(right)
 	}
 	return cells.Spread(m.st.Title.Render(left), right, m.width)
