@@ -67,7 +67,12 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	if enter {
 		m.guard.Hold(m.now())
 	}
-	return m.ask(a, a.form.Key(msg))
+	asked := a.form.Key(msg)
+	if a.direct && !a.form.Typing() {
+		a.direct = false
+		m.guard.Arm(m.now())
+	}
+	return m.ask(a, asked)
 }
 
 // ask does what a key in an ask's form asks of the program.
@@ -75,9 +80,9 @@ func (m *Model) ask(a *openAsk, asked question.Asked) tea.Cmd {
 	var cmds []tea.Cmd
 	switch {
 	case asked.Send != nil:
-		cmds = append(cmds, m.settle(a, asked.Send, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
+		cmds = append(cmds, m.settle(a, asked.Send, false, func(ctx context.Context) error { return a.ask.Answer(ctx, asked.Send) }))
 	case asked.Decline != nil:
-		cmds = append(cmds, m.settle(a, whole(asked.Decline.Partial), func(ctx context.Context) error {
+		cmds = append(cmds, m.settle(a, whole(asked.Decline.Partial), true, func(ctx context.Context) error {
 			return a.ask.Decline(ctx, asked.Decline.Reason, asked.Decline.Partial)
 		}))
 	case asked.Extend > 0:

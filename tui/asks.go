@@ -16,15 +16,17 @@ import (
 
 // openAsk is one ask with its form.
 type openAsk struct {
-	ask     host.Ask
-	form    *question.Model
-	eager   bool // it may open by itself as soon as the composer is at rest
-	passed  bool // the operator went elsewhere while it waited
-	folded  bool
-	sending bool
-	sent    []host.Answer // what goes out while sending; not nil
-	saved   []host.Draft  // as the switchboard has them
-	saving  bool
+	ask      host.Ask
+	form     *question.Model
+	eager    bool // it may open by itself as soon as the composer is at rest
+	passed   bool // the operator went elsewhere while it waited
+	direct   bool // it was opened in a field: nobody has looked at its rows yet
+	folded   bool
+	sending  bool
+	sent     []host.Answer // what goes out while sending
+	declined bool          // a reason goes out with it
+	saved    []host.Draft  // as the switchboard has them
+	saving   bool
 }
 
 type (
@@ -138,8 +140,8 @@ func (m *Model) remove(a *openAsk) {
 }
 
 // settle sends the end of an ask. sent is what of the sheet goes out with it.
-func (m *Model) settle(a *openAsk, sent []host.Answer, do func(context.Context) error) tea.Cmd {
-	a.sending, a.sent = true, sent
+func (m *Model) settle(a *openAsk, sent []host.Answer, declined bool, do func(context.Context) error) tea.Cmd {
+	a.sending, a.sent, a.declined = true, sent, declined
 	id := a.form.Info().ID
 	return m.io(func(ctx context.Context) tea.Msg { return settledMsg{id: id, err: do(ctx)} })
 }
@@ -153,7 +155,7 @@ func (m *Model) settled(msg settledMsg) {
 	var fields *host.FieldErrors
 	switch {
 	case msg.err == nil:
-		m.keep(m.paneOf(a), a.form.Sheet().Unsent(a.sent), "the ask")
+		m.keep(m.paneOf(a), a.form.Sheet().Unsent(a.sent, a.declined), "the ask")
 		m.guard.Hold(m.now()) // the Enter that sent must not send once more, wherever the keyboard is now
 		front := m.front() == a
 		m.remove(a)
@@ -261,7 +263,7 @@ func (m *Model) ended(msg askEndedMsg) {
 
 // close takes an ask that is over away. What was typed into it and not sent is kept.
 func (m *Model) close(a *openAsk) {
-	m.keep(m.paneOf(a), a.form.Sheet().Unsent(nil), "the ask")
+	m.keep(m.paneOf(a), a.form.Sheet().Unsent(nil, false), "the ask")
 	front := m.front() == a
 	m.remove(a)
 	if front {

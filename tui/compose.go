@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -194,8 +195,9 @@ func (m *Model) submit() tea.Cmd {
 }
 
 type postedMsg struct {
-	pane *pane
-	err  error
+	pane   *pane
+	prompt string
+	err    error
 }
 
 // post hands the prompts of a pane to its session one after the other: they are to be worked off in the order in
@@ -211,16 +213,23 @@ func (m *Model) post(p *pane) tea.Cmd {
 		if errors.Is(err, session.ErrBusy) {
 			err = p.client.Queue(ctx, prompt)
 		}
-		return postedMsg{p, err}
+		return postedMsg{p, prompt, err}
 	})
 }
 
 func (m *Model) posted(msg postedMsg) tea.Cmd {
-	msg.pane.posting = false
+	p := msg.pane
+	p.posting = false
 	if msg.err != nil {
-		m.sayFor(msg.err.Error())
+		back := append([]string{msg.prompt}, p.outbox...)
+		p.outbox = nil
+		if p.closing || !slices.Contains(m.panes, p) {
+			p = m.at
+		}
+		m.keep(p, back, "the session")
+		m.sayFor(msg.err.Error() + "; the prompt was not sent")
 	}
-	return m.post(msg.pane)
+	return m.post(p)
 }
 
 func failed(err error) tea.Msg {

@@ -130,6 +130,7 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 		return m.extend(a, question.ExtendBy)
 	case key.Matches(msg, k.Decline), key.Matches(msg, k.AskBack):
 		m.show(a)
+		a.direct = true
 		m.guard.Release()
 		m.guard.Hold(m.now())
 		return m.ask(a, a.form.Key(msg))

@@ -48,7 +48,7 @@ func (p *peekPage) key(msg tea.KeyMsg) tea.Cmd {
 	case p.look.Key(msg, m.opt.Keys):
 		m.turnTo(p.back)
 		m.guard.Arm(m.now())
-		if a := m.front(); a != nil && !m.isOpen(a) && !a.form.Ended() {
+		if a := m.front(); a != nil && !m.isOpen(a) {
 			m.next() // it was settled meanwhile
 		}
 	}

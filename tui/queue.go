@@ -48,6 +48,10 @@ func (q *queuePage) key(msg tea.KeyMsg) tea.Cmd {
 		q.lit = min(len(queue)-1, q.lit+1)
 	case key.Matches(msg, k.Take):
 		m.home()
+		if text := q.pane.composer.Value(); text != "" {
+			q.pane.kept = append(q.pane.kept, text)
+			q.pane.composer.Set("")
+		}
 		return m.takeBack(q.pane, q.lit)
 	case key.Matches(msg, k.CloseRow):
 		return q.drop(q.lit)

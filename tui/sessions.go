@@ -61,6 +61,8 @@ func (s *sessionsPage) key(msg tea.KeyMsg) tea.Cmd {
 		if n := int(msg.Runes[0] - '1'); n < len(m.panes) {
 			s.lit = n
 		}
+	case key.Matches(msg, k.Take) && s.pane().closing:
+		m.say(s.pane().snap.Title + " is closing")
 	case key.Matches(msg, k.Take):
 		m.switchTo(s.pane())
 		m.home()

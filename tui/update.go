@@ -98,11 +98,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	case postedMsg:
 		return m.posted(msg)
 	case unqueuedMsg:
-		if text := msg.pane.composer.Value(); text != "" {
-			msg.pane.past.note(text)
-			m.say("what stood in the prompt is under ↑")
-		}
-		msg.pane.composer.Set(msg.text)
+		msg.pane.composer.Set(msg.text + msg.pane.composer.Value()) // what was typed meanwhile goes on from there
 	case errorMsg:
 		m.say(msg.err.Error())
 	case staleMsg:
@@ -189,6 +185,7 @@ func (m *Model) helpKey(msg tea.KeyMsg) (taken bool) {
 		return true
 	}
 	m.help = false
+	m.guard.Arm(m.now()) // what the list of keys covered is to be seen again
 	_, printable := keys.Printable(msg)
 	return !printable || !m.page.typing()
 }

@@ -87,7 +87,7 @@ func (c *composePage) banner() string {
 		return m.askBanner(a)
 	}
 	if n := len(p.kept); n > 0 {
-		return st.Warn.Render(fmt.Sprintf(" %d unsent %s of an ask that ended: %s takes it", n, plural(n, "text", "texts"), m.opt.Keys.Unqueue.Help().Key))
+		return st.Warn.Render(fmt.Sprintf(" %d unsent %s: %s takes %s", n, plural(n, "text", "texts"), m.opt.Keys.Unqueue.Help().Key, plural(n, "it", "the last")))
 	}
 	switch n := len(p.snap.Queue); {
 	case n > 0 && p.snap.Held:

@@ -152,7 +152,7 @@ func (m *mode) ended(id string, end host.Resolution) {
 	}
 	m.remove(a)
 	m.say("- the ask has ended: " + strings.ReplaceAll(end.Error(), "_", " "))
-	for _, text := range a.sheet.Unsent(nil) {
+	for _, text := range a.sheet.Unsent(nil, false) {
 		m.say("  what you had typed: " + askbridge.SafeText(text))
 	}
 	m.next()
@@ -293,16 +293,16 @@ func (m *mode) effect(ctx context.Context, a *asked, e question.Effect) bool {
 		m.next()
 		return true
 	case e.Send != nil:
-		m.settled(a, e.Send, a.ask.Answer(ctx, e.Send))
+		m.settled(a, e.Send, false, a.ask.Answer(ctx, e.Send))
 		return true
 	case e.Decline != nil:
-		m.settled(a, e.Decline.Partial, a.ask.Decline(ctx, e.Decline.Reason, e.Decline.Partial))
+		m.settled(a, e.Decline.Partial, true, a.ask.Decline(ctx, e.Decline.Reason, e.Decline.Partial))
 		return true
 	}
 	return false
 }
 
-func (m *mode) settled(a *asked, sent []host.Answer, err error) {
+func (m *mode) settled(a *asked, sent []host.Answer, declined bool, err error) {
 	var fields *host.FieldErrors
 	if errors.As(err, &fields) {
 		m.report(fields)
@@ -311,11 +311,11 @@ func (m *mode) settled(a *asked, sent []host.Answer, err error) {
 	m.remove(a)
 	if err != nil {
 		m.say("! not taken: " + strings.ReplaceAll(err.Error(), "_", " "))
-		sent = nil
+		sent, declined = nil, false
 	} else {
 		m.say("= sent")
 	}
-	for _, text := range a.sheet.Unsent(sent) {
+	for _, text := range a.sheet.Unsent(sent, declined) {
 		m.say("  not sent: " + askbridge.SafeText(text))
 	}
 	m.next()

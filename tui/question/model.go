@@ -134,7 +134,7 @@ func (m *Model) Resize(width, height int) {
 // KeyAfterEnd takes a key for an ask that is over: the field, if one has the keyboard, goes on taking text, so that
 // what is being typed stays together. It reports whether the key was taken.
 func (m *Model) KeyAfterEnd(msg tea.KeyMsg) bool {
-	if !m.Typing() || key.Matches(msg, m.keys.Leave) || (key.Matches(msg, m.keys.Accept) && !msg.Paste) {
+	if !m.Typing() || m.sheet.Place == Filter || key.Matches(msg, m.keys.Leave) || (key.Matches(msg, m.keys.Accept) && !msg.Paste) {
 		return false
 	}
 	m.fieldKey(msg)

@@ -69,7 +69,7 @@ func (m *Model) Drafted() bool {
 // that is over, the operator's own words alone when there are any.
 func (m *Model) CopyText() string {
 	if m.ended != "" {
-		if own := m.sheet.Unsent(nil); len(own) > 0 {
+		if own := m.sheet.Unsent(nil, false); len(own) > 0 {
 			return strings.Join(own, "\n")
 		}
 	}

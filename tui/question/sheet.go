@@ -135,8 +135,8 @@ func (s Sheet) partial() []host.Answer {
 }
 
 // Unsent returns the texts that the operator typed and that are in none of the answers which went out: what must
-// not be lost when the ask goes away. sent is nil when nothing went out.
-func (s Sheet) Unsent(sent []host.Answer) []string {
+// not be lost when the ask goes away. sent is nil when nothing went out; declined tells whether the reason did.
+func (s Sheet) Unsent(sent []host.Answer, declined bool) []string {
 	var out []string
 	for i, d := range s.Drafts {
 		if noted := i < len(sent) && sent[i].Note == d.Note; strings.TrimSpace(d.Note) != "" && !noted {
@@ -147,7 +147,7 @@ func (s Sheet) Unsent(sent []host.Answer) []string {
 			out = append(out, d.Text)
 		}
 	}
-	if strings.TrimSpace(s.Reason) != "" && sent == nil {
+	if strings.TrimSpace(s.Reason) != "" && !declined {
 		out = append(out, s.Reason)
 	}
 	return out
