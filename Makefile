@@ -44,7 +44,7 @@ test: fetch ## go vet and every test; says what was skipped and why
 	@$(if $(RACE),,echo "no C compiler ($(CC)): the tests run without the race detector")
 	$(GO) vet ./...
 	@echo "$(GO) test $(RACE) ./..."
-	@$(GO) test -v $(RACE) -p 2 -timeout 10m $(TESTFLAGS) ./... | $(AWK) "$$SHORTEN"
+	@$(GO) test -v $(RACE) -p 2 -timeout 20m $(TESTFLAGS) ./... | $(AWK) "$$SHORTEN"
 
 # The pinned agents for the end-to-end tests. Without npm or without the
 # network the tests that need them are skipped; CI turns the skips into failures.

@@ -35,8 +35,15 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	m, a, k := p.m, p.ask, p.m.opt.Keys
 	enter := msg.Type == tea.KeyEnter && !msg.Alt
 	switch { // these never answer
+	case msg.Paste && a.form.Sheet().OnReview():
+		m.tooEarly(msg) // there is no field it could go to
+		return nil
 	case msg.Paste:
 	case key.Matches(msg, k.Inbox):
+		if a.form.Ended() {
+			m.close(a)
+			a = nil
+		}
 		m.openInbox(a)
 		return nil
 	case key.Matches(msg, k.Sessions) && !a.form.Ended():

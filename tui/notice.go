@@ -1,6 +1,10 @@
 package tui
 
-import "time"
+import (
+	"time"
+
+	tea "github.com/charmbracelet/bubbletea"
+)
 
 // saidFor is how long a notice stays that nothing else takes away.
 const saidFor = 10 * time.Second
@@ -17,4 +21,10 @@ func (m *Model) staleNotices() {
 	if a := m.front(); a != nil {
 		a.form.Settle(m.now())
 	}
+}
+
+// pasted takes a paste on a page that has no field: it is the prompt's, as every text that has no other place.
+func (m *Model) pasted(msg tea.KeyMsg) {
+	m.at.composer.Insert(string(msg.Runes))
+	m.sayFor("the paste is in the prompt")
 }

@@ -43,6 +43,8 @@ func (p *peekPage) typing() bool { return false }
 func (p *peekPage) key(msg tea.KeyMsg) tea.Cmd {
 	m := p.m
 	switch {
+	case msg.Paste:
+		m.pasted(msg)
 	case key.Matches(msg, m.opt.Keys.Help):
 		m.openHelp()
 	case p.look.Key(msg, m.opt.Keys):

@@ -38,6 +38,7 @@ func (q *queuePage) key(msg tea.KeyMsg) tea.Cmd {
 	q.lit = max(0, min(q.lit, len(queue)-1))
 	switch {
 	case msg.Paste:
+		m.pasted(msg)
 	case key.Matches(msg, k.Help):
 		m.openHelp()
 	case key.Matches(msg, k.Fold), len(queue) == 0:

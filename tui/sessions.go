@@ -44,6 +44,7 @@ func (s *sessionsPage) key(msg tea.KeyMsg) tea.Cmd {
 	case s.title != nil:
 		return s.titleKey(msg)
 	case msg.Paste:
+		m.pasted(msg)
 		return nil
 	}
 	confirm := s.confirm

@@ -224,5 +224,5 @@ func (m *Model) helpView() string {
 		foot = fmt.Sprintf(" %d-%d of %d · ↑ ↓ scroll, any other key closes this", m.helpTop+1, min(len(lines), m.helpTop+page), len(lines))
 	}
 	lines = append([]string{" " + st.Title.Render(title), ""}, cells.Fit(lines[m.helpTop:], page)...)
-	return strings.Join(append(lines, st.Dim.Render(cells.Cut(foot, m.width))), "\n")
+	return fitScreen(append(lines, st.Dim.Render(foot)), m.width, m.height)
 }

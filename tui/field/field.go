@@ -26,6 +26,14 @@ const (
 	shownTab = '⇥'
 )
 
+// The textarea of bubbles 1.0 drops all beyond 10,000 lines without a word. Newlines beyond these are another
+// noncharacter inside it.
+const (
+	innerLine = "\uFDD1"
+	shownLine = '⏎'
+	mostLines = 9_000
+)
+
 // Model is a text field. What is typed and pasted into it comes out exactly, but for the line ends of other
 // systems, which become newlines.
 type Model struct {
@@ -81,6 +89,8 @@ func (m *Model) View() []string {
 		switch {
 		case string(r) == innerTab:
 			return shownTab
+		case string(r) == innerLine:
+			return shownLine
 		case r == '\n', r == ansi.ESC, r < utf8.RuneSelf: // line ends, and the styles that draw the cursor
 			return r
 		case askbridge.Safe(string(r)) != string(r):
@@ -94,7 +104,7 @@ func (m *Model) View() []string {
 // Key does what a key means in a text field.
 func (m *Model) Key(msg tea.KeyMsg) {
 	if msg.Type == tea.KeyRunes {
-		msg.Runes = []rune(inner(string(msg.Runes)))
+		msg.Runes = []rune(m.inner(string(msg.Runes), m.area.LineCount()))
 	}
 	m.area, _ = m.area.Update(msg) // its commands only serve the blinking cursor, which is off
 	m.settle()
@@ -110,17 +120,19 @@ func (m *Model) AtBottom() bool {
 }
 
 // Value is the text.
-func (m *Model) Value() string { return strings.ReplaceAll(m.area.Value(), innerTab, "\t") }
+func (m *Model) Value() string {
+	return strings.NewReplacer(innerTab, "\t", innerLine, "\n").Replace(m.area.Value())
+}
 
 // Set replaces the text and puts the cursor at its end.
 func (m *Model) Set(text string) {
-	m.area.SetValue(inner(text))
+	m.area.SetValue(m.inner(text, 0))
 	m.settle()
 }
 
 // Insert adds text at the cursor.
 func (m *Model) Insert(text string) {
-	m.area.InsertString(inner(text))
+	m.area.InsertString(m.inner(text, m.area.LineCount()))
 	m.settle()
 }
 
@@ -138,8 +150,18 @@ func (m *Model) settle() {
 	m.area, _ = m.area.Update(nil)
 }
 
-func inner(text string) string {
-	return strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", innerTab).Replace(text)
+// inner is a text as it stands in the textarea, behind so many lines that are there already.
+func (m *Model) inner(text string, lines int) string {
+	text = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\t", innerTab).Replace(text)
+	at := 0
+	for ; lines < mostLines; lines++ {
+		n := strings.IndexByte(text[at:], '\n')
+		if n < 0 {
+			return text
+		}
+		at += n + 1
+	}
+	return text[:at] + strings.ReplaceAll(text[at:], "\n", innerLine)
 }
 
 // Normal gives a pasted text the line ends that a field gives it.

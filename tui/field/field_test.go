@@ -100,3 +100,20 @@ func TestWhatIsNoPlainTextIsOneSignOnTheScreenAndExactInTheValue(t *testing.T) {
 		t.Errorf("came out as %q", got)
 	}
 }
+
+// More lines than the textarea holds come out as they went in.
+func TestManyLinesAreAllKept(t *testing.T) {
+	text := strings.Repeat("a\nb\n", 20_000)
+	m := New(key.NewBinding(key.WithKeys("alt+enter")), true)
+	m.Resize(40, 3)
+	m.Set(text)
+	if m.Value() != text {
+		t.Errorf("%d of %d bytes came out", len(m.Value()), len(text))
+	}
+	m.Set("")
+	m.Insert(text)
+	m.Insert("x\ny")
+	if m.Value() != text+"x\ny" {
+		t.Errorf("%d of %d bytes came out", len(m.Value()), len(text)+3)
+	}
+}
