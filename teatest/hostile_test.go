@@ -29,7 +29,7 @@ func TestHostileTextReachesTheScreenAsSignsOnly(t *testing.T) {
 		return err
 	})
 	s.prompt()
-	s.see("‹ESC›]52;c;cm0gLXJm‹BEL›‹CSI›2J‹U+202E›gnp", "‹<›ESC›", "‹0xFF›")
+	s.see("waits", "‹ESC›]52;c;cm0gLXJm‹BEL›‹CSI›2J‹U+202E›gnp", "‹<›ESC›", "‹0xFF›")
 	checkClean(t, s)
 	s.rest()
 	s.press("Enter", "Tab", "S-Tab")

@@ -52,6 +52,9 @@ func (r *run) start(ctx context.Context, path string, args, env []string) (Resul
 	end, err := runProcess(ctx, process{
 		path: path, args: args, dir: r.req.Dir, env: env, stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
 	})
+	if cause := context.Cause(ctx); err != nil && cause != nil {
+		return Result{}, failf(cause, "the turn was stopped before the agent %q was started", r.cmd.Name)
+	}
 	if err != nil {
 		return Result{}, startFailure(r.cmd, r.req.Dir, err)
 	}
