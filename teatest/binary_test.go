@@ -122,6 +122,25 @@ func checkTrace(t *testing.T, env []string) map[string]string {
 	return outcomes
 }
 
+// checkTraces checks every trace below a directory, as kitsoki trace --check does.
+func checkTraces(t *testing.T, dir string) {
+	t.Helper()
+	all, err := trace.Under(dir)
+	if err != nil {
+		t.Error(err)
+	}
+	for _, s := range all {
+		raw, err := os.ReadFile(s.Path)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		for _, v := range trace.Check(bytes.NewReader(raw), false).Violations {
+			t.Errorf("the trace of %s does not hold together: %v", s.ID, v)
+		}
+	}
+}
+
 // checkNothingLeft checks that no socket, token or directory of a dispatch is left in the runtime directory.
 func checkNothingLeft(t *testing.T, env []string) {
 	t.Helper()

@@ -1,7 +1,10 @@
 package teatest
 
 import (
+	"io/fs"
 	"os"
+	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -51,5 +54,40 @@ func TestSettingsPageIsTrue(t *testing.T) {
 	}
 	if _, err := keys.Default().With(s.Keys); err != nil {
 		t.Error(err)
+	}
+}
+
+// The pages that say which test shows what name tests that there are.
+func TestPagesNameTestsThatThereAre(t *testing.T) {
+	there := map[string]bool{}
+	declared := regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz)\w+)\(`)
+	err := filepath.WalkDir("..", func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, m := range declared.FindAllSubmatch(text, -1) {
+			there[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile("`((?:Test|Benchmark|Fuzz)\\w+)")
+	for _, page := range []string{"../docs/screen.md", "../docs/faults.md"} {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		found := named.FindAllSubmatch(text, -1)
+		if len(found) < 20 {
+			t.Errorf("%s names only %d tests", page, len(found))
+		}
+		for _, m := range found {
+			if !there[string(m[1])] {
+				t.Errorf("%s names %s, and there is no such test", page, m[1])
+			}
+		}
 	}
 }

@@ -175,8 +175,9 @@ func (p probe) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 func open(t *testing.T, width, height int, agentPlay play) *screen {
 	t.Helper()
 	s := &screen{t: t, clock: hosttest.NewClock(), gate: make(chan struct{})}
+	state := t.TempDir()
 	manager := session.NewManager(session.ManagerOptions{
-		Runner: gated{agentPlay, s.gate, s.clock, s.shown}, State: t.TempDir(), Clock: s.clock, Agents: []string{"scripted"},
+		Runner: gated{agentPlay, s.gate, s.clock, s.shown}, State: state, Clock: s.clock, Agents: []string{"scripted"},
 		Agent: func(name string) (agent.Command, error) { return agent.Command{Name: name}, nil },
 	})
 	var err error
@@ -205,6 +206,7 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 		if err := manager.Close(closing, host.HostClosing); err != nil {
 			t.Errorf("close: %v", err)
 		}
+		checkTraces(t, state)
 		cancel()
 		_ = s.tm.Quit()
 		s.tm.WaitFinished(t, xteatest.WithFinalTimeout(10*time.Second))

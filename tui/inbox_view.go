@@ -10,6 +10,7 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/question"
 )
 
 // view draws one side of the inbox: exactly the screen.
@@ -139,7 +140,7 @@ func (p *inboxPage) right(a *openAsk) string {
 		return st.Dim.Render(p.state(a) + " ")
 	}
 	left := a.form.Info().Deadline.Sub(p.m.now())
-	text := clock(left) + " "
+	text := question.Clock(left) + " "
 	if n, ok := a.form.Chosen(); ok {
 		text = "“" + cells.Cut(a.label(n), 20) + "” draft  " + text
 	} else if a.form.Drafted() {
@@ -173,17 +174,24 @@ func (p *inboxPage) where(a *openAsk) string {
 	if dir == "" {
 		dir = pane.snap.Dir
 	}
+	twin := ""
+	if n := p.m.twinOf(a); n > 0 {
+		twin = fmt.Sprintf("same words as ask %d", n)
+	}
 	text := "in " + askbridge.Safe(dir)
 	if p.m.width < 60 {
 		text = "in " + askbridge.Safe(filepath.Base(dir))
+		if twin != "" { // which cannot be cut: it decides
+			return twin + " · " + text
+		}
 	}
 	if pane.snap.Branch != "" && dir == pane.snap.Dir {
 		text += " on " + pane.snap.Branch
 	}
-	if n := p.m.twinOf(a); n > 0 {
-		text += fmt.Sprintf(" · same words as ask %d", n)
+	if twin != "" {
+		text += " · " + twin
 	}
-	return text + " · asked " + clock(p.m.now().Sub(info.Opened)) + " ago"
+	return text + " · asked " + question.Clock(p.m.now().Sub(info.Opened)) + " ago"
 }
 
 // optionLines are the options of an ask that a digit answers.
@@ -263,10 +271,4 @@ func (p *inboxPage) pastLines() listed {
 		}
 	}
 	return out
-}
-
-// clock shows a duration as minutes and seconds.
-func clock(d time.Duration) string {
-	s := max(0, int((d + time.Second - 1).Seconds()))
-	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }

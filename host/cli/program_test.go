@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"path/filepath"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -13,11 +12,6 @@ func TestProgramScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/program",
 		RequireExplicitExec: true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TZ", "UTC")
-			env.Setenv("HOME", env.Cd)
-			env.Setenv("XDG_STATE_HOME", filepath.Join(env.Cd, "state"))
-			return nil
-		},
+		Setup:               plainHome,
 	})
 }

@@ -27,12 +27,7 @@ func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/trace",
 		RequireExplicitExec: true,
-		Setup: func(env *testscript.Env) error {
-			env.Setenv("TZ", "UTC")
-			env.Setenv("HOME", env.Cd)
-			env.Setenv("XDG_STATE_HOME", filepath.Join(env.Cd, "state"))
-			return nil
-		},
+		Setup:               plainHome,
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			// record PATH makes a good trace from the events in a file, a line each: a name and its data.
 			"record": func(ts *testscript.TestScript, _ bool, args []string) {
@@ -47,6 +42,14 @@ func TestScripts(t *testing.T) {
 			},
 		},
 	})
+}
+
+// plainHome gives a script a home of its own.
+func plainHome(env *testscript.Env) error {
+	env.Setenv("TZ", "UTC")
+	env.Setenv("HOME", env.Cd)
+	env.Setenv("XDG_STATE_HOME", filepath.Join(env.Cd, "state"))
+	return nil
 }
 
 // record writes a trace whose records are a second apart, through the recorder.

@@ -140,9 +140,9 @@ func (m *Model) head(f Frame) string {
 		return m.st.Dim.Render(cells.Spread(left, "ended: "+m.ended+" ", m.width))
 	}
 	wait := m.info.Deadline.Sub(f.Now)
-	right := fmt.Sprintf("waits %s of %s · + more time ", clock(wait), clock(m.info.Deadline.Sub(m.info.Opened)))
+	right := fmt.Sprintf("waits %s of %s · + more time ", Clock(wait), Clock(m.info.Deadline.Sub(m.info.Opened)))
 	if m.compact() {
-		right = clock(wait) + " + "
+		right = Clock(wait) + " + "
 	}
 	if wait < loud {
 		if m.st.Plain {
@@ -156,7 +156,8 @@ func (m *Model) head(f Frame) string {
 // loud is how long before the deadline the countdown is drawn so that it is noticed.
 const loud = 20 * time.Second
 
-func clock(d time.Duration) string {
+// Clock shows a duration as minutes and seconds, rounded up; one that is over is 0:00.
+func Clock(d time.Duration) string {
 	s := max(0, int((d + time.Second - 1).Seconds()))
 	return fmt.Sprintf("%d:%02d", s/60, s%60)
 }
