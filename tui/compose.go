@@ -185,6 +185,10 @@ func (m *Model) submit() tea.Cmd {
 		}
 		return nil
 	}
+	if level, ok := session.AccessCommand(prompt); ok {
+		p.composer.Set(p.past.add(prompt))
+		return m.io(func(ctx context.Context) tea.Msg { return failed(p.client.SetAccess(ctx, level)) })
+	}
 	p.composer.Set(p.past.add(prompt))
 	p.log.Bottom()
 	if a := m.waiting(); a != nil && !a.folded && !a.passed {
@@ -223,11 +227,16 @@ func (m *Model) posted(msg postedMsg) tea.Cmd {
 	if msg.err != nil {
 		back := append([]string{msg.prompt}, p.outbox...)
 		p.outbox = nil
-		if p.closing || !slices.Contains(m.panes, p) {
-			p = m.at
+		switch gone := p.closing || !slices.Contains(m.panes, p); {
+		case gone:
+			m.keep(m.at, back, "the session")
+		case p.composer.Value() == "":
+			p.composer.Set(strings.Join(back, "\n")) // to be mended
+			m.layout()
+		default:
+			m.keep(p, back, "the prompt")
 		}
-		m.keep(p, back, "the session")
-		m.sayFor(msg.err.Error() + "; the prompt was not sent")
+		m.sayFor("not sent: " + msg.err.Error())
 	}
 	return m.post(p)
 }

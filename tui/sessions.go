@@ -219,7 +219,7 @@ func (s *sessionsPage) row(i int, p *pane) []string {
 	if p.snap.Branch != "" {
 		where += " on " + p.snap.Branch
 	}
-	where += fmt.Sprintf(" · %s · access %s", p.snap.Agent, p.snap.Access)
+	where += fmt.Sprintf(" · %s · access %s", p.snap.Agent, accessWords(p.snap))
 	if n := len(p.snap.Queue); n > 0 {
 		where += fmt.Sprintf(" · %d queued", n)
 	}

@@ -60,7 +60,7 @@ func (m *Model) nth(a *openAsk) int {
 func (c *composePage) view() string {
 	m, p := c.m, c.m.at
 	lines := append(m.strip(), p.log.View(m.logHeight())...)
-	if p.snap.Turn == 0 && m.opt.Hint != "" {
+	if p.log.Empty() && m.opt.Hint != "" {
 		hint := cells.Wrap(m.opt.Hint, m.width-2)
 		copy(lines[len(m.strip()):], cells.Indent(hint, " "))
 	}
@@ -156,10 +156,18 @@ func (m *Model) sessionName(a *openAsk) string {
 	return m.paneOf(a).snap.Title
 }
 
+// accessWords say what the agent may do now, and from the next turn on.
+func accessWords(s session.Snapshot) string {
+	if s.Next != "" {
+		return s.Access + ", then " + s.Next
+	}
+	return s.Access
+}
+
 // status is who works, what it may do, what it cost and what it is doing.
 func (m *Model) status() string {
 	s, st := m.at.snap, m.opt.Styles
-	left := fmt.Sprintf(" %s · access %s", s.Agent, s.Access)
+	left := fmt.Sprintf(" %s · access %s", s.Agent, accessWords(s))
 	if s.Model != "" && s.Model != s.Agent && m.width >= 70 {
 		left += " · " + s.Model
 	}
@@ -216,6 +224,11 @@ func (m *Model) helpView() string {
 			continue
 		}
 		lines = append(lines, " "+st.Key.Render(cells.Pad(h.Key, 10))+" "+h.Desc)
+	}
+	if _, ok := m.page.(*composePage); ok {
+		for _, c := range session.Commands() {
+			lines = append(lines, " "+st.Key.Render(cells.Pad(c.Form, 19))+" "+c.Meaning)
+		}
 	}
 	page := m.height - 3
 	m.helpTop = max(0, min(m.helpTop, len(lines)-page))

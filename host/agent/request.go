@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os/exec"
+	"slices"
 	"time"
 )
 
@@ -18,11 +19,13 @@ const (
 	Full Access = "full" // everything the operator may do
 )
 
+// Accesses are all of them, the least first.
+func Accesses() []Access { return []Access{Read, Edit, Full} }
+
 // ParseAccess reads an access level as a person gives it.
 func ParseAccess(s string) (Access, error) {
-	switch a := Access(s); a {
-	case Read, Edit, Full:
-		return a, nil
+	if slices.Contains(Accesses(), Access(s)) {
+		return Access(s), nil
 	}
 	return "", fmt.Errorf("access %q is not known; use read, edit or full", s)
 }

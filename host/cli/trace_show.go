@@ -171,8 +171,13 @@ func (t *timeline) words(rec trace.Record, e host.Event) (head string, more []st
 			shown(e.Agent), shown(e.Access), shown(e.Dir)), nil
 	case trace.SessionClosed:
 		return "session closed (" + shown(outcomeWords(host.Outcome(e.Reason))) + ")", nil
+	case trace.AccessChanged:
+		return fmt.Sprintf("access %s, was %s", shown(e.Access), shown(e.Was)), nil
 	case trace.TurnStarted:
 		head = fmt.Sprintf("turn %d", e.Turn)
+		if e.Verb != "" {
+			head += " · " + shown(e.Verb) + " · access " + shown(e.Access)
+		}
 		if !e.Operator {
 			head += " (nobody could be asked)"
 		}
@@ -182,6 +187,12 @@ func (t *timeline) words(rec trace.Record, e host.Event) (head string, more []st
 			length(time.Duration(e.DurationMS)*time.Millisecond), e.CostUSD, e.Tokens)
 		if e.Error != "" {
 			more = []string{shownText(e.Error)}
+		}
+		if e.Value != nil {
+			more = append(more, shownText(string(e.Value)))
+		}
+		for _, f := range e.Files {
+			more = append(more, fmt.Sprintf("changed %s: +%d −%d", shownText(f.Path), f.Added, f.Deleted))
 		}
 		return head, more
 	case trace.AgentStarted:

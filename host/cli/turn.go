@@ -81,6 +81,8 @@ type turnReport struct {
 	Text         string          `json:"text"`
 	Value        json.RawMessage `json:"value,omitempty"` // of decide
 	Files        []string        `json:"files,omitempty"` // that the agent says it changed
+	Diff         string          `json:"diff,omitempty"`  // what a task changed in the directory, as git sees it
+	Truncated    bool            `json:"diff_truncated,omitempty"`
 	Conversation string          `json:"conversation,omitempty"`
 	CostUSD      float64         `json:"cost_usd"`
 	Tokens       int64           `json:"tokens"`
@@ -158,9 +160,10 @@ func (f *turnFlags) input(cmd *cobra.Command, args []string) (session.Input, err
 	return in, nil
 }
 
-func (f *turnFlags) report(ctx context.Context, s *session.Session, in session.Input, res agent.Result, err error) turnReport {
+func (f *turnFlags) report(ctx context.Context, s *session.Session, in session.Input, res session.Result, err error) turnReport {
 	r := turnReport{
 		Session: s.ID(), Verb: in.Verb, Outcome: "done", Text: res.Text, Value: res.Structured, Files: res.Files,
+		Diff: res.Changed.Text, Truncated: res.Changed.Truncated,
 		Conversation: res.Conversation, CostUSD: res.CostUSD, Tokens: res.Usage.Total(), Attempts: res.Attempts,
 	}
 	if snap, snapErr := s.Snapshot(ctx); snapErr == nil {

@@ -28,7 +28,8 @@ type Snapshot struct {
 	Model   string // as the agent last said
 	Dir     string
 	Branch  string // of the directory, as it was when the last turn ended; empty outside of a repository
-	Access  string
+	Access  string // of the running turn, or of the next one when none runs
+	Next    string // the access of the next turn, where it differs
 	State   State
 	Asks    int // open
 	Turn    int // the last one started, from 1; 0 before the first
@@ -56,7 +57,7 @@ const (
 	AskSettled  Kind = "ask_settled"  // Key: the ask; Outcome; Question: the questions, in short; Text: the answers or the reason
 	AskDelivery Kind = "ask_delivery" // Key: the ask; Failed: the answer did not reach the agent
 	Notice      Kind = "notice"       // Text: something the operator should know
-	TurnEnded   Kind = "turn_ended"   // Failed, Stopped; Text: why
+	TurnEnded   Kind = "turn_ended"   // Failed, Stopped; Text: why, or what came of it
 	Changed     Kind = "changed"      // something else in the snapshot changed
 )
 
@@ -116,6 +117,8 @@ type Client interface {
 	// Peek returns what an asker last said and did, and what has changed in the working directory. path is the
 	// sub-agent, outermost first; empty is the agent itself. An error beside a Peek says what is missing in it.
 	Peek(ctx context.Context, path []string) (Peek, error)
+	// SetAccess says what the agent may do from the next turn on: read, edit or full.
+	SetAccess(ctx context.Context, level string) error
 	// Rename gives the session another title.
 	Rename(ctx context.Context, title string) error
 	// Desk returns what was written in the session and not sent, and the history; SetDesk replaces it. It is kept, and

@@ -117,7 +117,7 @@ func (s *Session) deskNow() deskFile {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	f := deskFile{
-		Version: deskVersion, Agent: s.opt.Command.Name, Model: s.opt.Model, Dir: s.opt.Dir, Access: string(s.opt.Access),
+		Version: deskVersion, Agent: s.opt.Command.Name, Model: s.opt.Model, Dir: s.opt.Dir, Access: string(s.access),
 		Conversation: s.conversation, Queue: slices.Clone(s.queue), Desk: s.desk,
 	}
 	if s.named {

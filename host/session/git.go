@@ -103,6 +103,9 @@ func AddWorktree(ctx context.Context, dir, name string) (path, branch string, er
 type repository struct {
 	dir   string
 	quell []string // arguments that turn filters off
+
+	scratch string   // a directory of its own, if it has one
+	env     []string // over the environment
 }
 
 // guard turns filters off, for the commands that follow: those that the repository itself configures, or all of
@@ -167,7 +170,7 @@ func (g *repository) run(ctx context.Context, limit int, args ...string) (out []
 	cmd := exec.CommandContext(ctx, "git", slices.Concat([]string{
 		"--no-pager", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "core.quotePath=false",
 	}, g.quell, args)...)
-	cmd.Dir, cmd.Env = g.dir, gitEnviron(os.Environ())
+	cmd.Dir, cmd.Env = g.dir, append(gitEnviron(os.Environ()), g.env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGTERM) } // git tidies up after itself
 	cmd.WaitDelay = gitGrace

@@ -57,6 +57,8 @@ func (p *past) add(e host.Event) {
 	switch e := e.(type) {
 	case trace.SessionOpened:
 		p.opened, p.turn, p.agent, p.asks = e, 0, nil, nil
+	case trace.AccessChanged:
+		p.opened.Access = e.Access
 	case trace.TurnStarted:
 		p.turns, p.turn = max(p.turns, e.Turn), e.Turn
 	case trace.TurnEnded:

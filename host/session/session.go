@@ -40,6 +40,7 @@ type Session struct {
 	running      *turn // nil between turns
 	failed       bool  // the last turn
 	held         bool
+	access       agent.Access // of the next turn
 	queue        []string
 	conversation string
 	model        string
@@ -59,16 +60,17 @@ var _ Client = (*Session)(nil)
 // turn is one that is running.
 type turn struct {
 	number int
+	access agent.Access
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 
-	result agent.Result // once done is closed
-	err    error        // likewise
+	result Result // once done is closed
+	err    error  // likewise
 }
 
 func newSession(m *Manager, id string, opt Options, dir string) *Session {
 	s := &Session{
-		m: m, id: id, opt: opt, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{}, dir: dir,
+		m: m, id: id, opt: opt, access: opt.Access, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{}, dir: dir,
 		watched: map[string]*watchedAsk{}, keeper: newKeeper(),
 		trace: trace.NewFile(filepath.Join(dir, trace.FileName), m.trace),
 	}
@@ -90,11 +92,11 @@ func (s *Session) Snapshot(context.Context) (Snapshot, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	snap := Snapshot{
-		ID: s.id, Title: s.title, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Branch: s.branch, Access: string(s.opt.Access),
-		State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held && s.running == nil,
+		ID: s.id, Title: s.title, Agent: s.opt.Command.Name, Model: s.model, Dir: s.opt.Dir, Branch: s.branch, State: s.stateLocked(), Asks: len(s.asks), Turn: s.turn, Queue: slices.Clone(s.queue), Held: s.held && s.running == nil,
 		CostUSD: s.costUSD, Tokens: s.tokens, Last: s.feed.newest(), Started: s.started,
 		Continue: s.continueLineLocked(),
 	}
+	snap.Access, snap.Next = s.accessLocked()
 	if snap.Model == "" {
 		snap.Model = s.opt.Model
 	}
@@ -143,8 +145,7 @@ func (s *Session) StartTurn(_ context.Context, prompt string) error {
 	if s.running != nil {
 		return ErrBusy
 	}
-	_, err := s.startLocked(Input{Prompt: prompt})
-	return err
+	return s.sendLocked(prompt)
 }
 
 // Queue implements Client.
@@ -155,10 +156,9 @@ func (s *Session) Queue(_ context.Context, prompt string) error {
 		return ErrClosed
 	}
 	if s.running == nil && len(s.queue) == 0 {
-		_, err := s.startLocked(Input{Prompt: prompt})
-		return err
+		return s.sendLocked(prompt)
 	}
-	if err := checkPrompt(prompt); err != nil {
+	if _, err := inputOf(prompt); err != nil {
 		return err
 	}
 	s.queue = append(s.queue, prompt)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -31,19 +32,27 @@ type Input struct {
 	BudgetUSD    float64 // 0: none
 	MaxTurns     int     // of the agent's; 0: none
 	Limit        time.Duration
+
+	typed string // as an operator wrote it; empty: Prompt
+}
+
+// Result is what a turn came to.
+type Result struct {
+	agent.Result
+	Changed Diff // what a task changed in the directory, whoever says so; empty where git cannot tell
 }
 
 // Run starts a turn and waits for its end; ErrBusy when one is running. It is stopped when ctx ends first.
-func (s *Session) Run(ctx context.Context, in Input) (agent.Result, error) {
+func (s *Session) Run(ctx context.Context, in Input) (Result, error) {
 	s.mu.Lock()
 	if s.running != nil {
 		s.mu.Unlock()
-		return agent.Result{}, ErrBusy
+		return Result{}, ErrBusy
 	}
 	t, err := s.startLocked(in)
 	s.mu.Unlock()
 	if err != nil {
-		return agent.Result{}, err
+		return Result{}, err
 	}
 	select {
 	case <-t.done:
@@ -70,32 +79,33 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 	if present {
 		ctx = host.WithOperatorPrompter(ctx, s.m.board)
 	}
-	t := &turn{number: s.turn, cancel: cancel, done: make(chan struct{})}
+	t := &turn{number: s.turn, access: s.access, cancel: cancel, done: make(chan struct{})}
 	s.running = t
 	req := agent.Request{
 		Verb: cmp.Or(in.Verb, agent.Converse), Prompt: in.Prompt, SessionID: s.id, Conversation: s.conversation,
-		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.opt.Access, AskWait: s.m.opt.Wait,
+		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.access, AskWait: s.m.opt.Wait,
 		Schema: in.Schema, Effort: in.Effort, SystemPrompt: in.SystemPrompt, BudgetUSD: in.BudgetUSD, MaxTurns: in.MaxTurns, Limit: in.Limit,
 	}
-	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: in.Prompt}))
-	go s.runTurn(ctx, t, req, present)
+	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: in.shown()}))
+	go s.runTurn(ctx, t, req, trace.TurnStarted{SessionID: s.id, Turn: t.number, Verb: string(req.Verb), Access: string(req.Access), Prompt: in.shown(), Operator: present})
 	return t, nil
 }
 
 // runTurn works one input off. It is the session's only goroutine.
-func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, present bool) {
+func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, started trace.TurnStarted) {
 	defer close(t.done)
 	defer t.cancel(nil)
 	began := s.m.opt.Clock.Now()
-	s.record(trace.TurnStarted{SessionID: s.id, Turn: t.number, Prompt: req.Prompt, Operator: present})
+	s.record(started)
+	before := s.stateBefore(ctx, req)
 	n := &narrator{s: s, turn: t.number, req: req, recall: &s.recall}
 	res, err := s.dispatch(ctx, req, agent.Observer{
 		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
 		Retried: n.retried, Recalled: n.recalled,
 	})
-	t.result, t.err = res, err
+	t.result, t.err = Result{Result: res, Changed: before.changes(context.Background())}, err
 	branch := Branch(context.Background(), s.opt.Dir)
-	s.endTurn(t, n.began, res, err, began, branch)
+	s.endTurn(t, n.began, began, branch)
 }
 
 // dispatch runs the agent. A panic on this goroutine would end the whole program with the terminal still raw and
@@ -109,7 +119,8 @@ func (s *Session) dispatch(ctx context.Context, req agent.Request, obs agent.Obs
 	return s.m.opt.Runner.Run(ctx, s.opt.Command, req, obs)
 }
 
-func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error, began time.Time, branch string) {
+func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch string) {
+	res, err := t.result, t.err
 	outcome := "done"
 	var stopped *host.Unanswered
 	switch {
@@ -125,7 +136,7 @@ func (s *Session) endTurn(t *turn, agentBegan bool, res agent.Result, err error,
 	}
 	record := trace.TurnEnded{
 		SessionID: s.id, Turn: t.number, Outcome: outcome, CostUSD: res.CostUSD, Tokens: res.Usage.Total(),
-		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(),
+		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(), Value: res.Structured, Files: changedFiles(res.Changed),
 	}
 	switch {
 	case stopped != nil:
@@ -159,7 +170,13 @@ func turnStarted(e trace.TurnStarted) Event {
 }
 
 func turnEnded(e trace.TurnEnded) Event {
-	return Event{Kind: TurnEnded, Turn: e.Turn, Failed: e.Outcome == "failed", Stopped: e.Outcome == "stopped", Text: askbridge.SafeText(e.Error)}
+	var text []string
+	for _, safe := range []string{askbridge.SafeText(e.Error), decidedIn(e), changedIn(e)} {
+		if safe != "" {
+			text = append(text, safe)
+		}
+	}
+	return Event{Kind: TurnEnded, Turn: e.Turn, Failed: e.Outcome == "failed", Stopped: e.Outcome == "stopped", Text: strings.Join(text, "\n")}
 }
 
 // nextLocked starts the turn that waits first.
@@ -170,6 +187,14 @@ func (s *Session) nextLocked() error {
 	prompt := s.queue[0]
 	s.queue = s.queue[1:]
 	s.touch()
-	_, err := s.startLocked(Input{Prompt: prompt})
+	return s.sendLocked(prompt)
+}
+
+// sendLocked starts a turn with what an operator wrote.
+func (s *Session) sendLocked(text string) error {
+	in, err := inputOf(text)
+	if err == nil {
+		_, err = s.startLocked(in)
+	}
 	return err
 }

@@ -37,7 +37,8 @@ func word(arg string) bool { return len(arg) <= 40 && !strings.ContainsAny(arg, 
 func namesSetting(flag string) bool {
 	switch flag {
 	case "--output-format", "--input-format", "--mcp-config", "--allowedTools", "--disallowedTools", "--tools",
-		"--permission-mode", "--permission-prompt-tool", "--model", "--resume", "--max-turns":
+		"--permission-mode", "--permission-prompt-tool", "--model", "--resume", "--max-turns", "--max-budget-usd", "--effort",
+		"--system-prompt-snapshot":
 		return true
 	}
 	return false

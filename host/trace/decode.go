@@ -15,6 +15,8 @@ func (r Record) Decode() (host.Event, error) {
 		return decodeAs[SessionOpened](r)
 	case SessionClosed{}.Name():
 		return decodeAs[SessionClosed](r)
+	case AccessChanged{}.Name():
+		return decodeAs[AccessChanged](r)
 	case TurnStarted{}.Name():
 		return decodeAs[TurnStarted](r)
 	case TurnEnded{}.Name():

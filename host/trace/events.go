@@ -1,6 +1,9 @@
 package trace
 
-import "time"
+import (
+	"encoding/json"
+	"time"
+)
 
 // SessionOpened and SessionClosed are the first and last event of a session in one process.
 type SessionOpened struct {
@@ -20,6 +23,8 @@ type SessionClosed struct {
 type TurnStarted struct {
 	SessionID string `json:"session_id"`
 	Turn      int    `json:"turn"`
+	Verb      string `json:"verb,omitempty"`
+	Access    string `json:"access,omitempty"`
 	Prompt    string `json:"prompt"`
 	Operator  bool   `json:"operator"`
 }
@@ -33,6 +38,24 @@ type TurnEnded struct {
 	CostUSD    float64 `json:"cost_usd"`
 	Tokens     int64   `json:"tokens"`
 	DurationMS int64   `json:"duration_ms"`
+
+	Value json.RawMessage `json:"value,omitempty"` // of a decide
+	Files []ChangedFile   `json:"files,omitempty"` // what a task changed in its directory
+}
+
+// ChangedFile is a file that a turn changed, with the lines that were added and deleted; both are 0 where they were
+// not counted.
+type ChangedFile struct {
+	Path    string `json:"path"` // from the session's directory
+	Added   int    `json:"added"`
+	Deleted int    `json:"deleted"`
+}
+
+// AccessChanged says that the operator changed what the agent may do, from the next turn on.
+type AccessChanged struct {
+	SessionID string `json:"session_id"`
+	Access    string `json:"access"`
+	Was       string `json:"was"`
 }
 
 // AgentStarted says that an agent is dispatched. Argv is how, without what it was told; see [Argv].
@@ -117,6 +140,7 @@ type Gap struct {
 
 func (SessionOpened) Name() string { return "session.opened" }
 func (SessionClosed) Name() string { return "session.closed" }
+func (AccessChanged) Name() string { return "session.access" }
 func (TurnStarted) Name() string   { return "turn.started" }
 func (TurnEnded) Name() string     { return "turn.ended" }
 func (AgentStarted) Name() string  { return "agent.started" }
@@ -130,6 +154,7 @@ func (Gap) Name() string           { return "trace.gap" }
 
 func (e SessionOpened) Session() string { return e.SessionID }
 func (e SessionClosed) Session() string { return e.SessionID }
+func (e AccessChanged) Session() string { return e.SessionID }
 func (e TurnStarted) Session() string   { return e.SessionID }
 func (e TurnEnded) Session() string     { return e.SessionID }
 func (e AgentStarted) Session() string  { return e.SessionID }

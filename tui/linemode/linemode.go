@@ -177,6 +177,9 @@ func (m *mode) line(ctx context.Context, line string) (done bool) {
 	case "/help":
 		m.say("a line is a prompt, or an answer while an ask is open. /open shows a folded ask, /stop stops the turn, /quit ends.")
 		m.say(answerHelp)
+		for _, c := range session.Commands() {
+			m.say(c.Form + ": " + c.Meaning)
+		}
 		return false
 	case "/open":
 		m.unfold()
@@ -186,6 +189,10 @@ func (m *mode) line(ctx context.Context, line string) (done bool) {
 	}
 	if a := m.current(); a != nil {
 		m.answer(ctx, a, line)
+		return false
+	}
+	if level, ok := session.AccessCommand(line); ok {
+		m.report(m.opt.Client.SetAccess(ctx, level))
 		return false
 	}
 	err := m.opt.Client.StartTurn(ctx, line)
@@ -246,6 +253,9 @@ func (m *mode) event(e session.Event) {
 		case e.Stopped:
 			m.say("! " + e.Text)
 		default:
+			if e.Text != "" {
+				m.say("= " + e.Text)
+			}
 			m.say("(the turn has ended)")
 		}
 	}

@@ -72,11 +72,17 @@ func (m *Model) Add(e session.Event) {
 	case session.Notice:
 		m.append(&block{kind: e.Kind, mark: "! ", text: e.Text, bad: e.Failed})
 	case session.TurnEnded:
-		if e.Failed || e.Stopped {
+		switch {
+		case e.Failed || e.Stopped:
 			m.append(&block{kind: e.Kind, mark: "! ", text: e.Text, bad: e.Failed})
+		case e.Text != "":
+			m.append(&block{kind: session.Notice, mark: "= ", text: e.Text})
 		}
 	}
 }
+
+// Empty reports whether there is nothing in the log yet.
+func (m *Model) Empty() bool { return len(m.blocks) == 0 }
 
 // Note adds a line of the screen's own.
 func (m *Model) Note(text string) { m.append(&block{kind: session.Notice, mark: "! ", text: text}) }
