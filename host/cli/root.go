@@ -18,6 +18,9 @@ const (
 	exitAborted  = 130 // ended by a signal
 )
 
+const exitCodes = "0 done, 1 the agent or the turn failed, 2 the command line was not understood, 3 the machine lacks something, " +
+	"124 the agent's time was used up, 130 ended by a signal."
+
 // exitError ends the program with a code; its text is for the person at the keyboard.
 type exitError struct {
 	code int
@@ -75,7 +78,12 @@ $XDG_CONFIG_HOME/kitsoki/config.yaml, or KITSOKI_* variables; flags stand over b
 	flags := addRunFlags(root)
 	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
-	root.AddCommand(newRun(), newDemo(), newTurn(), newSessions(), newDoctor(), newTrace(), newOperatorAsk(), newScripted())
+	root.AddCommand(newRun(), newDemo(), newTurn(), newSessions(), newDoctor(), newTrace(), newMan(), newOperatorAsk(), newScripted())
+	for _, c := range append(root.Commands(), root) {
+		if c.ValidArgsFunction == nil {
+			c.ValidArgsFunction = cobra.NoFileCompletions // no command takes files as arguments
+		}
+	}
 	return root
 }
 
