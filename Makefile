@@ -19,7 +19,7 @@ RACE := $(if $(shell command -v $(CC)),-race)
 # mawk hands lines on as they come only when told to.
 AWK := awk $(shell awk -W version </dev/null 2>&1 | grep -q mawk && echo -W interactive)
 
-.PHONY: help test demo bench lint fuzz tape fetch
+.PHONY: help test demo bench live lint fuzz tape fetch
 
 help: ## this list
 	@$(AWK) -F ':.*## ' '/^[a-z]+:.*## /{printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,10 @@ fetch:
 
 demo: ## the whole job with the built-in scripted agent; no account, no network
 	$(GO) run . demo
+
+live: ## asks a real model, with your own claude and account: make live MOST=1 (dollars at most)
+	@if [ -n "$(CI)" ]; then echo "make live spends an operator's money and is not for CI"; exit 1; fi
+	$(GO) run ./teatest/live --most "$(or $(MOST),0)"
 
 bench: ## all benchmarks
 	$(GO) test -run '^$$' -bench . -benchmem ./...
