@@ -28,6 +28,7 @@ type Asker struct {
 type AskRequest struct {
 	ID        string        // the question_id, one from wire to trace; empty: the switchboard makes one
 	Kind      Kind          // empty: KindQuestion
+	Proposal  *Proposal     // of KindProposal
 	Asker     Asker         //
 	ToolUseID string        // the agent's id of the tool call, when there is one
 	Wait      time.Duration // how long the operator has; zero: the switchboard's default
@@ -42,6 +43,7 @@ type AskInfo struct {
 	ID        string
 	SessionID string
 	Kind      Kind
+	Proposal  *Proposal // of KindProposal, else nil; not to be changed
 	Asker     Asker
 	ToolUseID string
 	Questions []OperatorQuestion

@@ -48,6 +48,7 @@ type entry struct {
 
 func newEntry(s *Switchboard, sessionID string, qs []OperatorQuestion, req AskRequest) *entry {
 	now := s.opt.Clock.Now()
+	req.Proposal = req.Proposal.safe()
 	return &entry{
 		board: s, id: req.ID, session: sessionID, req: req, questions: safeQuestions(qs), sent: qs, opened: now,
 		asked: make(chan struct{}), done: make(chan struct{}),
@@ -125,6 +126,11 @@ func (e *entry) over() error {
 func (e *entry) answer(surface string, as []Answer) error {
 	if err := e.late(surface); err != nil {
 		return err
+	}
+	if e.req.Kind == KindProposal {
+		if err := onlyRows(as); err != nil {
+			return err
+		}
 	}
 	if _, _, err := EncodeAnswers(e.sent, as); err != nil { // what is shown can be longer than what is sent
 		return err

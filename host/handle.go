@@ -18,7 +18,7 @@ func (h *handle) Info() AskInfo {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return AskInfo{
-		ID: h.id, SessionID: h.session, Kind: h.req.Kind, Asker: h.asker, ToolUseID: h.req.ToolUseID,
+		ID: h.id, SessionID: h.session, Kind: h.req.Kind, Proposal: h.req.Proposal, Asker: h.asker, ToolUseID: h.req.ToolUseID,
 		Questions: h.questions, Opened: h.opened, Deadline: h.deadline, Wait: h.req.Wait, Reopens: h.req.Reopens,
 	}
 }

@@ -22,7 +22,7 @@ func TestInputsChooseTheirVerb(t *testing.T) {
 		"/compact now":                 {"", "/compact now"},
 		"/asked for it":                {"", "/asked for it"},
 		"/ask why?":                    {agent.Ask, "why?"},
-		" /task\n\tmake it\n  so":       {agent.Task, "make it\n  so"},
+		" /task\n\tmake it\n  so":      {agent.Task, "make it\n  so"},
 		"/decide a|b which?":           {agent.Decide, "which?"},
 		"see /ask":                     {"", "see /ask"},
 		"/decide ja|nein ist es wahr?": {agent.Decide, "ist es wahr?"},

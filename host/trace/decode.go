@@ -37,6 +37,8 @@ func (r Record) Decode() (host.Event, error) {
 		return decodeAs[Repaired](r)
 	case Gap{}.Name():
 		return decodeAs[Gap](r)
+	case host.WriteModeGranted{}.Name():
+		return decodeAs[host.WriteModeGranted](r)
 	case host.QuestionAsked{}.Name():
 		return decodeAs[host.QuestionAsked](r)
 	case host.QuestionAnswered{}.Name():

@@ -77,7 +77,7 @@ func wordless(event string) bool {
 func structural(field string) bool {
 	switch field {
 	case "session_id", "question_id", "tool_use_id", "parent_tool_use_id", "conversation", "reopens",
-		"kind", "agent", "dir", "verb", "tool", "argv", "access", "surface", "outcome", "deadline", "where":
+		"kind", "state", "effect", "scope", "by", "hash", "agent", "dir", "verb", "tool", "argv", "access", "surface", "outcome", "deadline", "where":
 		return true
 	}
 	return false
