@@ -67,14 +67,14 @@ type WriteModeGranted struct {
 	SessionID string `json:"session_id"`
 	Turn      int    `json:"turn"`
 	ToolUseID string `json:"tool_use_id,omitempty"`
-	State     string `json:"state"`            // the room; the built-in one is "main"
-	Action    string `json:"action"`           // the proposal's title
-	Effect    Effect `json:"effect"`           //
-	Scope     Scope  `json:"scope,omitempty"`  // of what was granted
-	By        string `json:"by"`               // the surface, or what decided without asking
-	Granted   bool   `json:"granted"`          //
+	State     string `json:"state"`  // the room; the built-in one is "main"
+	Action    string `json:"action"` // the proposal's title
+	Effect    Effect `json:"effect"`
+	Scope     Scope  `json:"scope,omitempty"` // of what was granted
+	By        string `json:"by"`              // the surface, or what decided without asking
+	Granted   bool   `json:"granted"`
 	Reason    string `json:"reason,omitempty"` // of a denial
-	Hash      string `json:"hash"`             //
+	Hash      string `json:"hash"`
 	Question  string `json:"question_id,omitempty"`
 }
 
