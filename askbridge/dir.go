@@ -7,9 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"syscall"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/kitsoki/askbridge/frame"
 )
 
 // Names within the directory of a dispatch.
@@ -18,9 +19,6 @@ const (
 	tokenName  = "token"
 	lockName   = "lock"
 )
-
-// maxSocketPath is what a unix socket's path can be: sun_path is 108 bytes with its end.
-const maxSocketPath = 107
 
 // dirNameBytes is the random part of a dispatch's directory.
 const dirNameBytes = 6
@@ -41,32 +39,11 @@ func RuntimeDir(getenv func(string) string) (string, error) {
 	own := fmt.Sprintf("kitsoki-%d", os.Getuid())
 	candidates = append(candidates, filepath.Join(temp, own), filepath.Join("/tmp", own))
 	for _, dir := range candidates {
-		if len(filepath.Join(dir, hex.EncodeToString(make([]byte, dirNameBytes)), socketName)) <= maxSocketPath {
-			return dir, claim(dir)
+		if len(filepath.Join(dir, hex.EncodeToString(make([]byte, dirNameBytes)), socketName)) <= frame.MaxSocketPath {
+			return dir, frame.PrivateDir(dir, "runtime directory")
 		}
 	}
 	return "", errors.New("no directory is short enough for a socket") // /tmp always is
-}
-
-// claim creates a private directory or checks the one that is there.
-func claim(dir string) error {
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, os.ErrExist) {
-		return fmt.Errorf("the runtime directory could not be made: %w", err)
-	}
-	info, err := os.Lstat(dir)
-	if err != nil {
-		return fmt.Errorf("the runtime directory: %w", err)
-	}
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	switch {
-	case !info.IsDir():
-		return fmt.Errorf("%s is not a directory; remove it", dir)
-	case !ok || int(stat.Uid) != os.Getuid():
-		return fmt.Errorf("%s belongs to somebody else; set XDG_RUNTIME_DIR to a directory of your own", dir)
-	case info.Mode().Perm()&0o077 != 0:
-		return fmt.Errorf("%s can be entered by others; run: chmod 700 %s", dir, dir)
-	}
-	return nil
 }
 
 // Dir is the private directory of one dispatch, with its socket, its token and whatever else only the agent may

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 	"sync"
-	"syscall"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"golang.org/x/time/rate"
+
+	"example.com/kitsoki/askbridge/frame"
 )
 
 var (
@@ -110,13 +109,7 @@ func Listen(d *Dir, h Handler, o ListenOptions) (*Listener, error) {
 	if o.bounds == (bounds{}) {
 		o.bounds = defaultBounds()
 	}
-	config := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		// The socket's file takes the mode that its descriptor has when it is bound, so no moment is left in
-		// which it is wider; a umask would be the whole process's.
-		var chmod error
-		return errors.Join(c.Control(func(fd uintptr) { chmod = unix.Fchmod(int(fd), 0o600) }), chmod)
-	}}
-	socket, err := config.Listen(context.Background(), "unix", d.Socket())
+	socket, err := frame.Listen(d.Socket())
 	if err != nil {
 		return nil, fmt.Errorf("the ask socket: %w", err)
 	}
@@ -196,25 +189,3 @@ func (l *Listener) drop(conn net.Conn) {
 	defer l.mu.Unlock()
 	delete(l.conns, conn)
 }
-
-// peer returns who is at the other end.
-func peer(conn net.Conn) (pid, uid int, err error) {
-	unixConn, ok := conn.(*net.UnixConn)
-	if !ok {
-		return 0, 0, errors.New("not a unix socket")
-	}
-	raw, err := unixConn.SyscallConn()
-	if err != nil {
-		return 0, 0, err
-	}
-	var cred *unix.Ucred
-	var inner error
-	err = raw.Control(func(fd uintptr) { cred, inner = unix.GetsockoptUcred(int(fd), unix.SOL_SOCKET, unix.SO_PEERCRED) })
-	if err = errors.Join(err, inner); err != nil {
-		return 0, 0, err
-	}
-	return int(cred.Pid), int(cred.Uid), nil
-}
-
-// ours reports whether the peer runs as our user.
-func ours(uid int) bool { return uid == os.Getuid() }

@@ -9,6 +9,8 @@ import (
 	"net"
 	"sync/atomic"
 	"time"
+
+	"example.com/kitsoki/askbridge/frame"
 )
 
 // Outcomes of calls that never became an ask, or that the host left without an end.
@@ -20,11 +22,11 @@ const (
 
 // serve serves one connection, which is one exchange.
 func (l *Listener) serve(ctx context.Context, cancel context.CancelCauseFunc, conn net.Conn) {
-	pid, uid, err := peer(conn)
+	pid, uid, err := frame.Peer(conn)
 	refuse := func(format string, args ...any) {
 		l.handler.Refused(ctx, Refusal{Reason: fmt.Sprintf(format, args...), PID: pid, UID: uid})
 	}
-	if err != nil || !ours(uid) {
+	if err != nil || !frame.Ours(uid) {
 		refuse("a process of user %d connected", uid)
 		return
 	}

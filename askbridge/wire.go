@@ -1,15 +1,14 @@
 package askbridge
 
 import (
-	"bufio"
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net"
 	"strings"
-	"sync"
 	"time"
+
+	"example.com/kitsoki/askbridge/frame"
 )
 
 // wireVersion is the version of the messages.
@@ -91,42 +90,28 @@ type deadline struct {
 	Deadline time.Time `json:"deadline"`
 }
 
-var errFrameTooLong = errors.New("the line is longer than a frame can be")
-
 // wire is a connection that carries lines of JSON. Reads belong to one goroutine; writes may come from several.
 type wire struct {
 	conn   net.Conn
-	in     *bufio.Reader
-	limit  int
+	in     *frame.Reader
+	out    *frame.Writer
 	bounds bounds
-
-	mu sync.Mutex // held while a line is written
 }
 
 func newWire(conn net.Conn, limit int, b bounds) *wire {
-	return &wire{conn: conn, in: bufio.NewReader(conn), limit: limit, bounds: b}
+	return &wire{conn: conn, in: frame.NewReader(conn, limit), out: frame.NewWriter(conn, b.write), bounds: b}
 }
 
-// read reads one line, however it is cut into packets.
+// read reads one line.
 func (w *wire) read(v any) error {
-	var line []byte
-	for {
-		part, err := w.in.ReadSlice('\n')
-		if len(line)+len(part) > w.limit {
-			return errFrameTooLong
-		}
-		line = append(line, part...)
-		if errors.Is(err, bufio.ErrBufferFull) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		if err := json.Unmarshal(line, v); err != nil {
-			return fmt.Errorf("the line is not a message: %w", err)
-		}
-		return nil
+	line, err := w.in.ReadLine()
+	if err != nil {
+		return err
 	}
+	if err := json.Unmarshal(line, v); err != nil {
+		return fmt.Errorf("the line is not a message: %w", err)
+	}
+	return nil
 }
 
 func (w *wire) write(v any) error {
@@ -136,11 +121,5 @@ func (w *wire) write(v any) error {
 	if err := enc.Encode(v); err != nil {
 		return err
 	}
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	if err := w.conn.SetWriteDeadline(time.Now().Add(w.bounds.write)); err != nil {
-		return err
-	}
-	_, err := w.conn.Write(line.Bytes())
-	return err
+	return w.out.WriteLine(line.Bytes())
 }
