@@ -85,6 +85,18 @@ func (c *Client) Ask(ctx context.Context, p AskParams) (*Exchange, error) {
 // a host that hangs does not keep the agent for ever. When ctx ends the ask is withdrawn: as cancelled by the
 // client, unless the cause is ErrAskerGone.
 func (e *Exchange) Wait(ctx context.Context) (Final, error) {
+	r, err := e.final(ctx)
+	if err != nil {
+		return Final{}, err
+	}
+	if r.Error == "" && !answered(r.Answers) {
+		return Final{}, errors.New("the host gave no answer")
+	}
+	return Final{Answers: r.Answers, Notes: r.Notes, Outcome: r.Outcome, Error: r.Error}, nil
+}
+
+// final waits for the last line.
+func (e *Exchange) final(ctx context.Context) (reply, error) {
 	withdrawn := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(withdrawn)
@@ -101,22 +113,22 @@ func (e *Exchange) Wait(ctx context.Context) (Final, error) {
 	last := time.Now()
 	for {
 		if err := e.w.conn.SetReadDeadline(last.Add(e.w.bounds.grace)); err != nil {
-			return Final{}, e.failed(ctx, err)
+			return reply{}, e.failed(ctx, err)
 		}
 		var r reply
 		if err := e.w.read(&r); err != nil {
-			return Final{}, e.failed(ctx, err)
+			return reply{}, e.failed(ctx, err)
 		}
 		if ctx.Err() != nil {
-			return Final{}, context.Cause(ctx) // withdrawn: whatever crossed that comes too late
+			return reply{}, context.Cause(ctx) // withdrawn: whatever crossed that comes too late
 		}
 		switch {
 		case r.Accepted != nil:
 			last = r.Accepted.Deadline
 		case r.Deadline != nil:
 			last = *r.Deadline
-		case r.Error != "" || answered(r.Answers):
-			return Final{Answers: r.Answers, Notes: r.Notes, Outcome: r.Outcome, Error: r.Error}, nil
+		case r.Error != "" || answered(r.Answers) || r.Decision != nil:
+			return r, nil
 		}
 	}
 }

@@ -27,16 +27,7 @@ type Call struct {
 	Questions []Question
 	Notes     []Note
 
-	tell     func(time.Time, bool) error
-	accepted bool
-}
-
-// Deadline tells the grandchild until when it has to wait: the first call that the ask was accepted, later ones
-// that it moved. It is called by one goroutine at a time.
-func (c *Call) Deadline(t time.Time) error {
-	first := !c.accepted
-	c.accepted = true
-	return c.tell(t, first)
+	deadlines
 }
 
 // Final is the end of a call: Answers, with Notes when there are any, or an Error in words for the agent.
@@ -96,6 +87,8 @@ type Listener struct {
 	conns    map[net.Conn]context.CancelCauseFunc
 	live     map[string]bool // ids of the open asks
 	failures map[string]int  // how often the same fault was answered
+
+	permissions int // open ones
 }
 
 // Listen binds the directory's socket, mode 0600, and serves it until Close.

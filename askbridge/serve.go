@@ -54,6 +54,10 @@ func (l *Listener) serve(ctx context.Context, cancel context.CancelCauseFunc, co
 		}
 	case typeAsk:
 		l.ask(ctx, cancel, w, first)
+	case typePermission:
+		l.permission(ctx, cancel, w, first)
+	case typeRun:
+		l.run(ctx, cancel, w, first)
 	default:
 		refuse("process %d sent a message of the unknown type %q", pid, Safe(first.Type))
 	}
@@ -75,12 +79,7 @@ func (l *Listener) ask(ctx context.Context, cancel context.CancelCauseFunc, w *w
 		_ = w.write(l.invalid(err)) // likewise
 		return
 	}
-	call := &Call{ID: r.ID, ToolUseID: r.ToolUseID, Questions: questions, Notes: notes, tell: func(t time.Time, first bool) error {
-		if first {
-			return w.write(reply{Accepted: &deadline{t}})
-		}
-		return w.write(reply{Deadline: &t})
-	}}
+	call := &Call{ID: r.ID, ToolUseID: r.ToolUseID, Questions: questions, Notes: notes, deadlines: tellOn(w)}
 	got := &receipt{delivered: make(chan struct{})}
 	l.work.Go(func() { watch(w, cancel, got) })
 	final := l.handler.Ask(ctx, call)

@@ -30,6 +30,8 @@ func defaultBounds() bounds {
 const (
 	typeAsk         = "ask"
 	typeToolsListed = "tools_listed"
+	typePermission  = "permission"
+	typeRun         = "run"
 	typeCancel      = "cancel"
 )
 
@@ -42,7 +44,10 @@ type request struct {
 	ToolUseID string          `json:"tool_use_id,omitempty"`
 	Client    string          `json:"client,omitempty"`
 	Tools     []string        `json:"tools,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"`
+	Tool      string          `json:"tool,omitempty"`
+	Arguments json.RawMessage `json:"arguments,omitempty"` // of the ask, or the input of the tool
+	Run       string          `json:"run,omitempty"`
+	Dir       string          `json:"dir,omitempty"`
 	Delivered bool            `json:"delivered,omitempty"`
 }
 
@@ -55,6 +60,17 @@ type reply struct {
 	Error    string            `json:"error,omitempty"`
 	Outcome  string            `json:"outcome,omitempty"`
 	OK       bool              `json:"ok,omitempty"`
+	Decision *decision         `json:"decision,omitempty"`
+	Stdout   []byte            `json:"stdout,omitempty"`
+	Stderr   []byte            `json:"stderr,omitempty"`
+	Exit     *int              `json:"exit,omitempty"`
+}
+
+// decision ends a permission.
+type decision struct {
+	Allow   bool            `json:"allow"`
+	Input   json.RawMessage `json:"input,omitempty"`
+	Message string          `json:"message,omitempty"`
 }
 
 // answered reports whether there are answers and each of them is one: words, or a list of words. A list can be

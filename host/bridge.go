@@ -27,13 +27,21 @@ type BridgeOptions struct {
 	Normalised func(id string, notes []askbridge.Note)
 	// Refused is called when a connection was turned away.
 	Refused func(askbridge.Refusal)
+	// Permit decides about a tool call of the agent; nil: all are denied. Its context has an AskRequest for the ask that
+	// it may open.
+	Permit func(ctx context.Context, call *askbridge.PermissionCall) askbridge.Decision
+	// Run runs an approved command; nil: none is run.
+	Run func(ctx context.Context, call askbridge.RunCall) (exit int, err error)
 }
 
 // Bridge carries the asks of an agent's grandchild, which arrive over the socket of a dispatch, to the prompter,
 // and its answers back. Question texts and labels go home byte for byte as they came, whatever was shown.
 type Bridge struct{ opt BridgeOptions }
 
-var _ askbridge.Handler = (*Bridge)(nil)
+var (
+	_ askbridge.Handler    = (*Bridge)(nil)
+	_ askbridge.Gatekeeper = (*Bridge)(nil)
+)
 
 // NewBridge makes a bridge to hand to askbridge.Listen.
 func NewBridge(opt BridgeOptions) *Bridge { return &Bridge{opt: opt} }
@@ -59,27 +67,12 @@ func (b *Bridge) Ask(ctx context.Context, call *askbridge.Call) askbridge.Final 
 	if len(call.Notes) > 0 && b.opt.Normalised != nil {
 		b.opt.Normalised(call.ID, call.Notes)
 	}
-	var opened OpenedAsk
-	req := AskRequest{ID: call.ID, Kind: KindQuestion, ToolUseID: call.ToolUseID, Wait: b.opt.Wait}
-	if b.opt.Asker != nil {
-		req.Asker = b.opt.Asker(call.ToolUseID)
-	}
-	done, told := make(chan struct{}), make(chan struct{})
-	close(told)
-	req.Opened = func(a OpenedAsk) {
-		opened = a
-		if b.opt.Opened != nil {
-			b.opt.Opened(call.ToolUseID, a)
-		}
-		told = make(chan struct{})
-		go func() { defer close(told); tellDeadline(a, call, done) }()
-	}
+	ex := b.exchange(call.ID, call.ToolUseID, call)
 	qs := operatorQuestions(call.Questions)
 	asking, release := bridgeCause(ctx)
-	answers, err := b.opt.Prompter.Ask(WithAskRequest(asking, req), b.opt.SessionID, qs)
+	answers, err := b.opt.Prompter.Ask(WithAskRequest(asking, ex.req), b.opt.SessionID, qs)
 	release()
-	close(done)
-	<-told
+	opened := ex.end()
 	if err != nil {
 		return refusal(qs, err)
 	}
@@ -92,6 +85,63 @@ func (b *Bridge) Ask(ctx context.Context, call *askbridge.Call) askbridge.Final 
 	}
 	return final
 }
+
+// Permission brings a tool call of the agent to whoever decides.
+func (b *Bridge) Permission(ctx context.Context, call *askbridge.PermissionCall) askbridge.Decision {
+	if b.opt.Permit == nil {
+		return askbridge.Decision{Message: "denied: this run has no gate"}
+	}
+	ex := b.exchange(call.ID, call.ToolUseID, call)
+	deciding, release := bridgeCause(ctx)
+	d := b.opt.Permit(WithAskRequest(deciding, ex.req), call)
+	release()
+	ex.end()
+	return d
+}
+
+// Run has an approved command run.
+func (b *Bridge) Run(ctx context.Context, call askbridge.RunCall) (int, error) {
+	if b.opt.Run == nil {
+		return 0, errors.New("this run has no gate")
+	}
+	return b.opt.Run(ctx, call)
+}
+
+// exchange is a call of the grandchild, with the ask that it may open.
+type exchange struct {
+	req    AskRequest
+	opened OpenedAsk
+	done   chan struct{} // closed by end
+	told   chan struct{} // closed when the grandchild is told nothing more
+}
+
+// exchange keeps the grandchild informed of the deadline of the ask, once it is open. End it.
+func (b *Bridge) exchange(id, toolUseID string, call deadliner) *exchange {
+	ex := &exchange{req: AskRequest{ID: id, ToolUseID: toolUseID, Wait: b.opt.Wait}, done: make(chan struct{}), told: make(chan struct{})}
+	close(ex.told)
+	if b.opt.Asker != nil {
+		ex.req.Asker = b.opt.Asker(toolUseID)
+	}
+	ex.req.Opened = func(a OpenedAsk) {
+		ex.opened = a
+		if b.opt.Opened != nil {
+			b.opt.Opened(toolUseID, a)
+		}
+		ex.told = make(chan struct{})
+		go func() { defer close(ex.told); tellDeadline(a, call, ex.done) }()
+	}
+	return ex
+}
+
+// end waits until the grandchild is told nothing more, and returns the ask, if there was one.
+func (ex *exchange) end() OpenedAsk {
+	close(ex.done)
+	<-ex.told
+	return ex.opened
+}
+
+// deadliner is told until when the grandchild has to wait.
+type deadliner interface{ Deadline(t time.Time) error }
 
 // bridgeCause gives the context an end that says, in the words of the seam, how the caller went away.
 func bridgeCause(ctx context.Context) (out context.Context, release func()) {
@@ -110,7 +160,7 @@ func bridgeCause(ctx context.Context) (out context.Context, release func()) {
 }
 
 // tellDeadline tells the grandchild the deadline, and every later one, until done is closed.
-func tellDeadline(a OpenedAsk, call *askbridge.Call, done <-chan struct{}) {
+func tellDeadline(a OpenedAsk, call deadliner, done <-chan struct{}) {
 	var last time.Time
 	for {
 		changed := a.Changed()

@@ -117,7 +117,7 @@ type serving func(ctx context.Context, stdin io.Reader, stdout io.Writer) error
 
 func serve(socket string) serving {
 	return func(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
-		return mcpstdio.Serve(ctx, socket, stdin, stdout, io.Discard, "test")
+		return mcpstdio.Serve(ctx, mcpstdio.Options{Socket: socket, Version: "test"}, stdin, stdout, io.Discard)
 	}
 }
 

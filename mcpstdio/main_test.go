@@ -16,7 +16,7 @@ const childEnv = "MCPSTDIO_TEST_SOCKET"
 
 func TestMain(m *testing.M) {
 	if socket, ok := os.LookupEnv(childEnv); ok {
-		if err := mcpstdio.Serve(context.Background(), socket, os.Stdin, os.Stdout, os.Stderr, "child"); err != nil {
+		if err := mcpstdio.Serve(context.Background(), mcpstdio.Options{Socket: socket, Version: "child"}, os.Stdin, os.Stdout, os.Stderr); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}

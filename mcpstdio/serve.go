@@ -28,11 +28,21 @@ const progressEvery = 10 * time.Second
 // unanswered is what the agent reads when the ask could not even be brought to the host.
 const unanswered = "operator did not answer; proceed without this input (outcome: %s; reason: %s)"
 
-// Serve serves MCP on stdin and stdout until stdin or ctx ends. Asks go over the socket of a dispatch; with an
-// empty path, or a host that is gone, the tool is there and every call of it fails with the outcome no_operator.
-// Diagnostics of the protocol go to stderr.
-func Serve(ctx context.Context, socket string, stdin io.Reader, stdout, stderr io.Writer, version string) error {
-	return newGrandchild(socket, stdout).serve(ctx, stdin, stderr, version)
+// Options say what a server serves.
+type Options struct {
+	// Socket is that of a dispatch, over which asks go. With an empty path, or a host that is gone, the tool is there and
+	// every call of it fails with the outcome no_operator.
+	Socket string
+	// Gate adds the tool through which the agent's own permissions go to the host; without a host it denies.
+	Gate    bool
+	Version string
+}
+
+// Serve serves MCP on stdin and stdout until stdin or ctx ends. Diagnostics of the protocol go to stderr.
+func Serve(ctx context.Context, opt Options, stdin io.Reader, stdout, stderr io.Writer) error {
+	g := newGrandchild(opt.Socket, stdout)
+	g.gate = opt.Gate
+	return g.serve(ctx, stdin, stderr, opt.Version)
 }
 
 // grandchild is one server.
@@ -40,6 +50,7 @@ type grandchild struct {
 	server        *server.MCPServer
 	client        *askbridge.Client
 	lost          error // why there is no client
+	gate          bool
 	receipts      *receipts
 	clientGone    func() bool // set by serve: whether standard input has ended, or the server was told to stop
 	progressEvery time.Duration
@@ -66,6 +77,9 @@ func (g *grandchild) serve(ctx context.Context, stdin io.Reader, stderr io.Write
 	hooks.AddAfterCallTool(func(_ context.Context, id any, _ *mcp.CallToolRequest, result any) { g.receipts.name(result, id) })
 	g.server = server.NewMCPServer(serverName, version, server.WithRecovery(), server.WithHooks(hooks), server.WithToolCapabilities(false))
 	g.server.AddTool(tool(), g.ask)
+	if g.gate {
+		g.server.AddTool(permitTool(), g.permit)
+	}
 
 	stdio := server.NewStdioServer(g.server)
 	server.WithWorkerPoolSize(workers)(stdio)
@@ -84,6 +98,9 @@ func (g *grandchild) listing(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 		return
 	}
 	info := askbridge.ToolsListed{Tools: []string{toolName}}
+	if g.gate {
+		info.Tools = append(info.Tools, permitName)
+	}
 	if session := server.ClientSessionFromContext(ctx); session != nil {
 		if s, ok := session.(server.SessionWithClientInfo); ok {
 			info.Client = s.GetClientInfo().Name + " " + s.GetClientInfo().Version

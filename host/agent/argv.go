@@ -40,6 +40,9 @@ const vendorTimeoutMS = 24 * 60 * 60 * 1000
 // EnvAskSocket names the socket of a dispatch to the agent's grandchild.
 const EnvAskSocket = "KITSOKI_OPERATOR_ASK_SOCK"
 
+// EnvGate, set to anything, tells the grandchild to serve the agent's permissions too.
+const EnvGate = "KITSOKI_OPERATOR_GATE"
+
 // server is one of our MCP servers with the tools that the agent may call on it. Argv and configuration are
 // built from the same list, so a tool that is named to the agent always has its server.
 type server struct {

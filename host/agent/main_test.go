@@ -22,7 +22,7 @@ func TestMain(m *testing.M) {
 	case "agent-scripted":
 		os.Exit(scripted.Run(context.Background(), os.Args[2:], os.Stdin, os.Stdout, os.Stderr, os.Getenv))
 	case "mcp-operator-ask":
-		_ = mcpstdio.Serve(context.Background(), os.Getenv(EnvAskSocket), os.Stdin, os.Stdout, os.Stderr, "test")
+		_ = mcpstdio.Serve(context.Background(), mcpstdio.Options{Socket: os.Getenv(EnvAskSocket), Version: "test"}, os.Stdin, os.Stdout, os.Stderr)
 	case doomedRole:
 		doomed()
 	default:

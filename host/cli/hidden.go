@@ -16,7 +16,9 @@ func newOperatorAsk() *cobra.Command {
 		Use: "mcp-operator-ask", Hidden: true, Args: cobra.NoArgs,
 		Short: "The MCP server through which an agent asks; agents start it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			err := mcpstdio.Serve(cmd.Context(), os.Getenv(agent.EnvAskSocket), cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr(), version())
+			err := mcpstdio.Serve(cmd.Context(), mcpstdio.Options{
+				Socket: os.Getenv(agent.EnvAskSocket), Gate: os.Getenv(agent.EnvGate) != "", Version: version(),
+			}, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}
 			}
