@@ -43,12 +43,12 @@ const EnvAskSocket = "KITSOKI_OPERATOR_ASK_SOCK"
 // EnvGate, set to anything, tells the grandchild to serve the agent's permissions too.
 const EnvGate = "KITSOKI_OPERATOR_GATE"
 
-// server is one of our MCP servers with the tools that the agent may call on it. Argv and configuration are
-// built from the same list, so a tool that is named to the agent always has its server.
+// server is an MCP server with the tools that the agent may call on it unasked. Argv and configuration are built
+// from the same list, so a tool that is named to the agent always has its server.
 type server struct {
 	name  string
 	tools []string
-	entry askedServer
+	entry any // of the configuration
 }
 
 func operatorServerFor(self []string, sock string) server {
@@ -61,30 +61,51 @@ func operatorServerFor(self []string, sock string) server {
 	}
 }
 
-// mcpConfig is the one configuration of a dispatch, with all of our servers in it: a second one would replace
-// the first.
+// mcpConfig is the one configuration of a dispatch, with all of its servers in it: a second one would replace the
+// first. Of two servers with one name the last one is there.
 func mcpConfig(servers []server) ([]byte, error) {
-	entries := map[string]askedServer{}
+	entries := map[string]any{}
 	for _, s := range servers {
 		entries[s.name] = s.entry
 	}
 	return json.MarshalIndent(map[string]any{"mcpServers": entries}, "", "  ")
 }
 
-// argv builds the arguments of every verb from a request that was checked. configPath is empty when there are no
-// servers.
-func argv(cmd Command, req Request, servers []server, configPath string) []string {
+// setup is what a run is given beside its request: files by their paths, where there are any, and what they hold.
+type setup struct {
+	asks     bool     // there is an operator, and a tool to ask with
+	servers  []server // in the file config
+	config   string
+	fewer    bool   // the agent reads the settings files of sources only
+	sources  string // none: empty
+	settings string // a file of settings beside them
+	dirs     []string
+}
+
+// argv builds the arguments of every verb from a request that was checked.
+func argv(cmd Command, req Request, s setup) []string {
 	args := slices.Clone(cmd.Args)
 	args = append(args, "-p", "--output-format", "stream-json", "--verbose", "--include-partial-messages")
-	if len(servers) > 0 {
-		var tools []string
-		for _, s := range servers {
-			tools = append(tools, s.tools...)
-		}
-		args = append(args, "--mcp-config", configPath, "--allowedTools", strings.Join(tools, ","))
+	if s.config != "" {
+		args = append(args, "--mcp-config", s.config)
 	}
-	// The agent's own question tool resolves empty without a terminal, whatever else is given.
-	args = append(args, "--disallowedTools", ownQuestions, "--append-system-prompt", req.appended(len(servers) > 0))
+	var tools []string
+	for _, server := range s.servers {
+		tools = append(tools, server.tools...)
+	}
+	if len(tools) > 0 {
+		args = append(args, "--allowedTools", strings.Join(tools, ","))
+	}
+	if s.fewer {
+		args = append(args, "--setting-sources", s.sources)
+	}
+	if s.settings != "" {
+		args = append(args, "--settings", s.settings)
+	}
+	for _, dir := range s.dirs {
+		args = append(args, "--add-dir", dir)
+	}
+	args = append(args, "--disallowedTools", strings.Join(req.denied(), ","), "--append-system-prompt", req.appended(s.asks))
 	args = append(args, req.toolArgs()...)
 	args = append(args, req.limitArgs()...)
 	if req.Model != "" {
@@ -101,8 +122,6 @@ func argv(cmd Command, req Request, servers []server, configPath string) []strin
 	}
 	return args
 }
-
-const ownQuestions = "AskUserQuestion"
 
 // unrecorded makes a continued conversation heed the system prompt that this run is given. Measured: 2.1.332 sends
 // the one that the conversation was begun with otherwise, and with it the clause of a run that an operator was at,
@@ -121,33 +140,6 @@ func (r Request) appended(operator bool) string {
 		return clause
 	}
 	return r.SystemPrompt + "\n\n" + clause
-}
-
-// readTools are the agent's tools that change nothing. Its sub-agents have no others (measured).
-func readTools() []string { return []string{"Read", "Grep", "Glob", "Agent"} }
-
-// toolArgs says which of its own tools the agent has and what it may do with them.
-func (r Request) toolArgs() []string {
-	var args []string
-	tools := slices.DeleteFunc(slices.Clone(r.Tools), func(name string) bool { return name == ownQuestions })
-	if r.onlyReads() {
-		reading := readTools()
-		if r.Tools != nil {
-			reading = slices.DeleteFunc(reading, func(name string) bool { return !slices.Contains(tools, name) })
-		}
-		tools = reading
-	}
-	if r.onlyReads() || r.Tools != nil {
-		args = append(args, "--tools", strings.Join(tools, ","))
-	}
-	mode := "acceptEdits"
-	switch {
-	case r.onlyReads():
-		mode = "default"
-	case r.Access == Full:
-		mode = "bypassPermissions"
-	}
-	return append(args, "--permission-mode", mode)
 }
 
 func (r Request) limitArgs() []string {
@@ -173,11 +165,14 @@ func marker(name string) bool {
 
 // environ is the agent's environment: the operator's, less the markers, plus ours. The agent waits for its MCP
 // servers before its first request (measured: otherwise one slower than 1.5 s is missing from it).
-func environ(inherited []string, cmd Command) []string {
+func environ(inherited []string, cmd Command, s setup) []string {
 	env := slices.DeleteFunc(slices.Clone(inherited), func(kv string) bool {
 		key, _, _ := strings.Cut(kv, "=")
 		return marker(key)
 	})
 	env = append(env, "MCP_CONNECTION_NONBLOCKING=0")
+	if len(s.dirs) > 0 {
+		env = append(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1") // of what else is in them nothing is read (measured)
+	}
 	return append(env, cmd.Env...)
 }

@@ -23,12 +23,13 @@ func TestArgvWithAnOperator(t *testing.T) {
 	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock")}
 	args := argv(Command{Args: []string{"agent-scripted"}}, Request{
 		Verb: Converse, Conversation: "c1", Model: "opus", Effort: "high", SystemPrompt: "Be brief.", BudgetUSD: 0.25, MaxTurns: 7,
-	}, servers, "/run/mcp.json")
+	}, setup{asks: true, servers: servers, config: "/run/mcp.json", fewer: true, sources: "user", settings: "/run/settings.json", dirs: []string{"/a", "/b"}})
 	if args[0] != "agent-scripted" || args[1] != "-p" {
 		t.Errorf("starts with %v", args[:2])
 	}
 	for name, want := range map[string]string{
-		"--mcp-config": "/run/mcp.json", "--allowedTools": AskTool, "--disallowedTools": "AskUserQuestion",
+		"--mcp-config": "/run/mcp.json", "--allowedTools": AskTool, "--disallowedTools": "AskUserQuestion,Agent(isolation:worktree)",
+		"--setting-sources": "user", "--settings": "/run/settings.json", "--add-dir": "/a",
 		"--append-system-prompt": "Be brief.\n\n" + clauseOperator, "--resume": "c1", "--model": "opus", "--permission-mode": "acceptEdits",
 		"--effort": "high", "--max-budget-usd": "0.25", "--max-turns": "7",
 	} {
@@ -65,13 +66,13 @@ var mcpTool = regexp.MustCompile(`mcp__([a-z]+)__[a-z]+`)
 
 func checkArgv(t *testing.T, req Request, operator bool) {
 	t.Helper()
-	var servers []server
-	path := ""
+	s := setup{asks: operator}
 	if operator {
-		servers, path = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock")}, "/run/mcp.json"
+		s.servers, s.config = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock")}, "/run/mcp.json"
 	}
-	args := argv(Command{}, req, servers, path)
-	raw, err := mcpConfig(servers)
+	s.sources, s.fewer = req.sources(false)
+	args := argv(Command{}, req, s)
+	raw, err := mcpConfig(s.servers)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func checkArgv(t *testing.T, req Request, operator bool) {
 	switch {
 	case operator != (len(named) > 0), operator != slices.Contains(args, "--mcp-config"), operator != slices.Contains(args, "--allowedTools"):
 		t.Errorf("with operator %v: %v", operator, args)
-	case flag(args, "--disallowedTools") != "AskUserQuestion":
+	case !strings.HasPrefix(flag(args, "--disallowedTools")+",", "AskUserQuestion,"):
 		t.Errorf("the agent's own questions are not denied: %v", args)
 	case flag(args, "--append-system-prompt") != "Be brief.\n\n"+clause:
 		t.Errorf("the system prompt is %q", flag(args, "--append-system-prompt"))
@@ -104,27 +105,34 @@ func checkArgv(t *testing.T, req Request, operator bool) {
 
 func checkTools(t *testing.T, req Request, args []string) {
 	t.Helper()
-	want, mode := "", "acceptEdits"
-	reads := req.Verb == Ask || req.Verb == Decide || req.Access == Read
+	reads, full := req.Verb == Ask || req.Verb == Decide || req.Access == Read, req.Access == Full
+	want, mode, sources, alone := strings.Join(editTools(), ","), "acceptEdits", "user", true
+	if full {
+		want, mode, sources, alone = "", "bypassPermissions", "", false
+	}
+	if reads {
+		want, mode, sources, alone = "Read,Grep,Glob,Agent", "default", "", true
+	}
 	switch {
-	case reads && req.Tools == nil:
-		want = "Read,Grep,Glob,Agent"
-	case reads && len(req.Tools) > 0:
+	case req.Tools == nil:
+	case len(req.Tools) == 0:
+		want = ""
+	case reads:
 		want = "Read"
-	case len(req.Tools) > 0:
+	default:
 		want = "Read,Bash"
 	}
-	switch {
-	case reads:
-		mode = "default"
-	case req.Access == Full:
-		mode = "bypassPermissions"
-	}
-	if slices.Contains(args, "--tools") != (reads || req.Tools != nil) || flag(args, "--tools") != want {
+	if slices.Contains(args, "--tools") != (reads || !full || req.Tools != nil) || flag(args, "--tools") != want {
 		t.Errorf("tools %q, want %q: %v", flag(args, "--tools"), want, args)
 	}
 	if flag(args, "--permission-mode") != mode {
 		t.Errorf("mode %q, want %q", flag(args, "--permission-mode"), mode)
+	}
+	if slices.Contains(args, "--setting-sources") != alone || flag(args, "--setting-sources") != sources {
+		t.Errorf("settings of %q: %v", flag(args, "--setting-sources"), args)
+	}
+	if strings.Contains(flag(args, "--disallowedTools"), "isolation") != alone {
+		t.Errorf("denied are %q", flag(args, "--disallowedTools"))
 	}
 }
 
@@ -189,7 +197,7 @@ func TestMCPConfigHasAllOfOurServersAtOnce(t *testing.T) {
 
 func TestEnvironmentLosesMarkersOfASurroundingAgent(t *testing.T) {
 	got := environ([]string{"HOME=/h", "CLAUDECODE=1", "CLAUDE_CODE_ENTRYPOINT=cli", EnvAskSocket + "=/old", "CLAUDE_CODE_MAX_RETRIES=1", "ANTHROPIC_API_KEY=k"},
-		Command{Env: []string{"KITSOKI_SCENARIO=x"}})
+		Command{Env: []string{"KITSOKI_SCENARIO=x"}}, setup{})
 	want := []string{"HOME=/h", "CLAUDE_CODE_MAX_RETRIES=1", "ANTHROPIC_API_KEY=k", "MCP_CONNECTION_NONBLOCKING=0", "KITSOKI_SCENARIO=x"}
 	if !slices.Equal(got, want) {
 		t.Errorf("got %v", got)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 )
 
@@ -122,27 +123,54 @@ func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started f
 		cmd: c.cmd, req: req, obs: c.obs, owner: newOwner(c.d.Runtime, c.d.Env), asks: c.memory != nil,
 		askers: newAskers(host.Asker{Agent: c.cmd.Name, Dir: req.Dir}),
 	}
-	var servers []server
-	var configPath string
-	if r.asks {
-		dir, listener, err := c.d.listen(r, c.memory)
-		if err != nil {
-			return r, Result{}, failf(err, "the operator's socket could not be made: %v", err)
-		}
-		defer func() { _ = dir.Remove() }()
-		defer func() { _ = listener.Close() }()
-		servers = []server{operatorServerFor(c.d.Self, dir.Socket())}
-		if configPath, err = writeConfig(dir, servers); err != nil {
-			return r, Result{}, failf(err, "the agent's MCP configuration could not be written: %v", err)
-		}
+	s, done, err := c.setUp(r)
+	defer done()
+	if err != nil {
+		return r, Result{}, err
 	}
-	args := argv(c.cmd, req, servers, configPath)
+	args := argv(c.cmd, req, s)
 	if fresh {
 		args = append(args, unrecorded()...)
 	}
 	started(append([]string{c.path}, args...))
-	res, err := r.start(ctx, c.path, args, environ(c.d.Env, c.cmd))
+	res, err := r.start(ctx, c.path, args, environ(c.d.Env, c.cmd, s))
 	return r, res, err
+}
+
+// setUp makes what a run is given in files, and a directory for them where there are any. Done, which is never nil,
+// takes all of it away again.
+func (c *call) setUp(r *run) (s setup, done func(), err error) {
+	carried := c.d.carry(c.cmd, r.req, c.obs.Notice)
+	s = setup{asks: r.asks, servers: carried.servers, fewer: carried.fewer, sources: carried.sources, dirs: carried.dirs}
+	done = func() {}
+	if !r.asks && !carried.needsDir() {
+		return s, done, nil
+	}
+	dir, err := askbridge.NewDir(c.d.Runtime)
+	if err != nil {
+		return s, done, failf(err, "the dispatch's directory could not be made: %v", err)
+	}
+	done = func() { _ = dir.Remove() }
+	if err := carried.write(dir, &s); err != nil {
+		return s, done, failf(err, "your settings could not be handed to the agent: %v", err)
+	}
+	if r.asks {
+		listener, err := c.d.listen(r, c.memory, dir)
+		if err != nil {
+			return s, done, failf(err, "the operator's socket could not be made: %v", err)
+		}
+		done = func() {
+			_ = listener.Close()
+			_ = dir.Remove()
+		}
+		s.servers = append(s.servers, operatorServerFor(c.d.Self, dir.Socket()))
+	}
+	if len(s.servers) > 0 {
+		if s.config, err = writeConfig(dir, s.servers); err != nil {
+			return s, done, failf(err, "the agent's MCP configuration could not be written: %v", err)
+		}
+	}
+	return s, done, nil
 }
 
 // plus is what two attempts came to, the second one last.

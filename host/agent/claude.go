@@ -9,7 +9,7 @@ func Claude(getenv func(string) string) Command {
 	if path == "" {
 		path = "claude"
 	}
-	return Command{Name: "claude", Path: path, Resume: []string{"--resume"}}
+	return Command{Name: "claude", Path: path, Inherits: true, Resume: []string{"--resume"}}
 }
 
 // Scripted is the embedded agent: kitsoki itself, playing a scenario by name or file.

@@ -19,8 +19,10 @@ type Dispatcher struct {
 
 	first sync.Once // before the first dispatch
 
-	mu  sync.Mutex
-	old map[string]bool // programs, by path, that do not know unrecordedFlag; guarded by mu
+	mu   sync.Mutex      // guards all below
+	old  map[string]bool // programs, by path, that do not know unrecordedFlag
+	read readState       // of the operator's file
+	said map[string]bool // directories, whose settings were said not to count
 }
 
 // Run dispatches an agent and returns when it and everything it was given have ended. The operator's prompter
@@ -64,12 +66,8 @@ func (d *Dispatcher) clock() host.Clock {
 	return d.Clock
 }
 
-// listen makes the directory and the socket of a run.
-func (d *Dispatcher) listen(run *run, p host.OperatorPrompter) (*askbridge.Dir, *askbridge.Listener, error) {
-	dir, err := askbridge.NewDir(d.Runtime)
-	if err != nil {
-		return nil, nil, err
-	}
+// listen makes the socket of a run.
+func (d *Dispatcher) listen(run *run, p host.OperatorPrompter, dir *askbridge.Dir) (*askbridge.Listener, error) {
 	bridge := host.NewBridge(host.BridgeOptions{
 		Prompter: p, SessionID: run.req.SessionID, Wait: run.req.AskWait,
 		Asker:       run.askers.of,
@@ -78,11 +76,7 @@ func (d *Dispatcher) listen(run *run, p host.OperatorPrompter) (*askbridge.Dir, 
 		Normalised:  run.obs.Normalised,
 		Refused:     run.obs.Refused,
 	})
-	listener, err := askbridge.Listen(dir, bridge, askbridge.ListenOptions{})
-	if err != nil {
-		return nil, nil, errors.Join(err, dir.Remove())
-	}
-	return dir, listener, nil
+	return askbridge.Listen(dir, bridge, askbridge.ListenOptions{})
 }
 
 func writeConfig(dir *askbridge.Dir, servers []server) (string, error) {

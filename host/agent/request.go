@@ -38,6 +38,8 @@ type Command struct {
 	Args []string
 	Env  []string
 
+	Inherits bool // it reads the set-up of the Claude Code CLI: settings files, MCP servers, instructions
+
 	Resume []string // what continues a conversation in the agent's own terminal, before its id; nil: nothing does
 }
 

@@ -23,7 +23,8 @@ type run struct {
 	listed bool       // the grandchild was asked for its tools
 	init   Init
 	ended  *Ended
-	spent  float64 // US dollars, of all results
+	spent  float64  // US dollars, of all results
+	denied []string // calls that were not permitted, of all results
 	seen   changes
 
 	message  string // id of the agent's last message
@@ -85,6 +86,7 @@ func (r *run) take(e StreamEvent) error {
 	case Ended:
 		r.ended = &ev
 		r.spend(ev)
+		r.denied = union(r.denied, ev.Denied) // measured: each result names those since the one before
 	case Garbled:
 		r.odd = ev.Line
 	}

@@ -44,7 +44,8 @@ type (
 		Subtype  string
 		Terminal string // terminal_reason
 		Errors   []string
-		OwnCost  bool // CostUSD counts since the result before; else since the start of the run
+		Denied   []string // the calls, by id, that Denials counts
+		OwnCost  bool     // CostUSD counts since the result before; else since the start of the run
 	}
 	// Unknown is any other line, kept as it came.
 	Unknown struct {
@@ -106,17 +107,21 @@ type wireLine struct {
 	ErrorStatus int    `json:"error_status"`
 	Error       string `json:"error"`
 
-	IsError    bool              `json:"is_error"`
-	Result     string            `json:"result"`
-	Terminal   string            `json:"terminal_reason"`
-	Errors     []string          `json:"errors"`
-	CostUSD    float64           `json:"total_cost_usd"`
-	Usage      Usage             `json:"usage"`
-	Turns      int               `json:"num_turns"`
-	Denials    []json.RawMessage `json:"permission_denials"`
-	Structured json.RawMessage   `json:"structured_output"`
+	IsError    bool            `json:"is_error"`
+	Result     string          `json:"result"`
+	Terminal   string          `json:"terminal_reason"`
+	Errors     []string        `json:"errors"`
+	CostUSD    float64         `json:"total_cost_usd"`
+	Usage      Usage           `json:"usage"`
+	Turns      int             `json:"num_turns"`
+	Denials    []wireDenial    `json:"permission_denials"`
+	Structured json.RawMessage `json:"structured_output"`
 
 	ModelUsage map[string]struct{ CostUSD float64 } `json:"model_usage_since_last_result"`
+}
+
+type wireDenial struct {
+	ToolUseID string `json:"tool_use_id"`
 }
 
 type wireMessage struct {
@@ -189,8 +194,12 @@ func endEvent(w wireLine) Ended {
 			w.CostUSD += m.CostUSD
 		}
 	}
+	var denied []string
+	for _, d := range w.Denials {
+		denied = append(denied, d.ToolUseID)
+	}
 	return Ended{
-		OwnCost: w.ModelUsage != nil,
+		OwnCost: w.ModelUsage != nil, Denied: denied,
 		Result: Result{
 			Text: w.Result, Conversation: w.SessionID, CostUSD: w.CostUSD, Usage: w.Usage, Turns: w.Turns,
 			Denials: len(w.Denials), Structured: w.Structured,

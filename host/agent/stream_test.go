@@ -23,7 +23,7 @@ func TestStreamSaysWhatHappens(t *testing.T) {
 		`{"type":"assistant","message":{"id":"msg_0","content":[{"type":"text","text":"I will look."},{"type":"tool_use","id":"t1","name":"Bash","input":{"command":"ls"}}]},"parent_tool_use_id":null}`,
 		`{"type":"user","message":{"role":"user","content":[{"tool_use_id":"t1","type":"tool_result","content":[{"type":"text","text":"a"},{"type":"image"}],"is_error":true}]},"parent_tool_use_id":"p1"}`,
 		`{"type":"system","subtype":"api_retry","attempt":2,"error_status":529,"error":"overloaded"}`,
-		`{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"c1","total_cost_usd":0.5,"num_turns":2,"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5,"cache_creation_input_tokens":6},"terminal_reason":"completed","permission_denials":[{}]}`,
+		`{"type":"result","subtype":"success","is_error":false,"result":"Done.","session_id":"c1","total_cost_usd":0.5,"num_turns":2,"usage":{"input_tokens":3,"output_tokens":4,"cache_read_input_tokens":5,"cache_creation_input_tokens":6},"terminal_reason":"completed","permission_denials":[{"tool_use_id":"t9"}]}`,
 	)
 	want := []StreamEvent{
 		Init{Conversation: "c1", Model: "m", Dir: "/w", Tools: []string{"Bash", "mcp__operator__ask"}, Servers: map[string]string{"operator": "connected"}},
@@ -35,7 +35,7 @@ func TestStreamSaysWhatHappens(t *testing.T) {
 		Retry{Attempt: 2, Status: 529, Error: "overloaded"},
 		Ended{
 			Result:  Result{Text: "Done.", Conversation: "c1", CostUSD: 0.5, Turns: 2, Denials: 1, Usage: Usage{Input: 3, Output: 4, CacheRead: 5, CacheWrite: 6}},
-			Subtype: "success", Terminal: "completed",
+			Subtype: "success", Terminal: "completed", Denied: []string{"t9"},
 		},
 	}
 	if !reflect.DeepEqual(got, want) {

@@ -67,7 +67,7 @@ func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords str
 	if r.ended != nil {
 		res = r.ended.Result
 	}
-	res.Model, res.Files, res.CostUSD = r.init.Model, r.seen.files, r.spent
+	res.Model, res.Files, res.CostUSD, res.Denials = r.init.Model, r.seen.files, r.spent, len(r.denied)
 	if res.Conversation == "" {
 		res.Conversation = r.init.Conversation
 	}

@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"example.com/kitsoki/askbridge"
+)
+
+// carried is what a run gets of the operator's set-up where the agent does not read it by itself, because settings
+// files are shut out (see Request.sources). The CLI then drops all of these (measured with 2.1.332): settings, and
+// credentials in them; MCP servers; CLAUDE.md. Credentials outside of settings files it finds in any case.
+type carried struct {
+	fewer    bool
+	sources  string
+	settings map[string]any // for a settings file; empty: none
+	servers  []server
+	dirs     []string // whose CLAUDE.md is read
+	notes    []string // files of instructions that are in none of dirs
+}
+
+// needsDir reports whether there is anything to write into the dispatch's directory.
+func (c carried) needsDir() bool { return len(c.settings)+len(c.servers)+len(c.notes) > 0 }
+
+// passing are the settings that say how the agent reaches its model, and which. None of them lets a tool run.
+func passing() []string {
+	return []string{
+		"apiKeyHelper", "awsAuthRefresh", "awsCredentialExport", "gcpAuthRefresh", "proxyAuthHelper", "env", "forceLoginMethod", "forceLoginOrgUUID",
+		"model", "modelOverrides", "availableModels", "effortLevel", "language",
+	}
+}
+
+// carry collects what a request's run is to get. Sentences for the operator go to notice.
+func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carried {
+	var c carried
+	own, ok := homeOf(append(slices.Clone(d.Env), cmd.Env...))
+	if !cmd.Inherits || !ok || (!req.onlyReads() && req.Access == Full) {
+		c.sources, c.fewer = req.sources(!cmd.Inherits)
+		return c
+	}
+	at, err := placeOf(req.Dir)
+	if err != nil {
+		c.sources, c.fewer = req.sources(false)
+		return c // the agent cannot be started there either, and that has its own sentence
+	}
+	state, err := d.state(own.state)
+	if err != nil {
+		notice(fmt.Sprintf("your MCP servers were left out, and no directory counts as trusted, because their file could not be read: %v", err))
+	}
+	if c.sources, c.fewer = req.sources(state.trusted(at)); !c.fewer {
+		return c
+	}
+	c.dirs = []string{at.dir}
+	if at.root != "" && at.root != at.dir {
+		c.note(filepath.Join(at.root, memoryFile))
+	}
+	c.servers = operatorsServers(state, at, req.onlyReads())
+	if !req.onlyReads() {
+		d.sayOnce(at.dir, notice)
+		return c
+	}
+	c.note(filepath.Join(own.dir, memoryFile))
+	c.settings = map[string]any{}
+	var settings map[string]json.RawMessage
+	path := filepath.Join(own.dir, settingsFile)
+	if err := readJSON(readSmall, path, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		notice(fmt.Sprintf("nothing of your settings was handed to the agent, because they could not be read: %v", err))
+	}
+	for _, name := range passing() {
+		if value, ok := settings[name]; ok {
+			c.settings[name] = value
+		}
+	}
+	c.forbid(own, at)
+	return c
+}
+
+// Names of the CLI's files, in the operator's directory and in a project.
+const (
+	settingsFile = "settings.json"
+	memoryFile   = "CLAUDE.md"
+)
+
+// note adds a file of instructions, when it is there.
+func (c *carried) note(path string) {
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
+		c.notes = append(c.notes, path)
+	}
+}
+
+// operatorsServers are the MCP servers that the operator added for a place, and for all where everywhere says so,
+// less those that were switched off. Nothing allows their tools: without an allow rule of the operator's none of
+// them can be called (measured). One of our server's name gives way to it.
+func operatorsServers(state claudeState, at place, everywhere bool) []server {
+	entries := map[string]json.RawMessage{}
+	if everywhere {
+		maps.Copy(entries, state.Servers)
+	}
+	projects := state.projects(at)
+	for _, p := range slices.Backward(projects) {
+		maps.Copy(entries, p.Servers)
+	}
+	for _, p := range projects {
+		for _, name := range p.Off {
+			delete(entries, name)
+		}
+	}
+	delete(entries, operatorServer)
+	var list []server
+	for _, name := range slices.Sorted(maps.Keys(entries)) {
+		list = append(list, server{name: name, entry: entries[name]})
+	}
+	return list
+}
+
+// rules are the parts of a settings file that only ever narrow what an agent may do.
+type rules struct {
+	Permissions struct {
+		Deny []string `json:"deny"`
+		Ask  []string `json:"ask"`
+	} `json:"permissions"`
+}
+
+// forbid adds what any settings file denies. Those of the project are read too: a rule that narrows can be heeded
+// whoever wrote it, and one that keeps the agent from reading a file must not be lost because it may do less.
+func (c *carried) forbid(own home, at place) {
+	var deny, ask []string
+	for _, f := range []struct{ path, root string }{
+		{filepath.Join(own.dir, settingsFile), own.dir},
+		{filepath.Join(at.dir, ".claude", settingsFile), at.dir},
+		{filepath.Join(at.dir, ".claude", "settings.local.json"), at.dir},
+	} {
+		var r rules
+		if readJSON(readSmall, f.path, &r) != nil {
+			continue // the CLI would leave it out too
+		}
+		deny = append(deny, rooted(r.Permissions.Deny, f.root)...)
+		ask = append(ask, rooted(r.Permissions.Ask, f.root)...)
+	}
+	permissions := map[string]any{}
+	if len(deny) > 0 {
+		permissions["deny"] = deny
+	}
+	if len(ask) > 0 {
+		permissions["ask"] = ask
+	}
+	if len(permissions) > 0 {
+		c.settings["permissions"] = permissions
+	}
+}
+
+// rooted makes rules independent of the file that they are in: a path with one slash before it starts where the
+// file belongs to, with two at the root (measured). Rules about our own server are not for a settings file to make.
+func rooted(list []string, root string) []string {
+	var out []string
+	for _, rule := range list {
+		if strings.HasPrefix(rule, "mcp__"+operatorServer) {
+			continue
+		}
+		tool, path, ok := strings.Cut(rule, "(/")
+		if ok && !strings.HasPrefix(path, "/") && slices.Contains(fileTools(), tool) {
+			rule = tool + "(/" + strings.TrimSuffix(root, "/") + "/" + path
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+// fileTools are those whose rules have a path.
+func fileTools() []string {
+	return []string{"Read", "Edit", "Write", "MultiEdit", "NotebookEdit", "Glob", "Grep", "LS"}
+}
+
+// write puts what is carried into the dispatch's directory. The notes get a place of their own there, because the
+// agent may read beside them: what else is in the directory is not for it.
+func (c carried) write(dir *askbridge.Dir, s *setup) error {
+	if len(c.settings) > 0 {
+		raw, err := json.MarshalIndent(c.settings, "", "  ")
+		if err != nil {
+			return err
+		}
+		s.settings = dir.Join("settings.json")
+		if err := os.WriteFile(s.settings, raw, 0o600); err != nil {
+			return err
+		}
+	}
+	for i, path := range c.notes {
+		notes := dir.Join(fmt.Sprintf("notes-%d", i+1))
+		if err := os.Mkdir(notes, 0o700); err != nil {
+			return err
+		}
+		if err := os.Symlink(path, filepath.Join(notes, memoryFile)); err != nil {
+			return err
+		}
+		s.dirs = append(s.dirs, notes)
+	}
+	return nil
+}
+
+// sayOnce tells the operator, once for each directory, that settings which are there do not count.
+func (d *Dispatcher) sayOnce(dir string, notice func(string)) {
+	var found []string
+	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".mcp.json"} {
+		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+			found = append(found, name)
+		}
+	}
+	if len(found) == 0 || !d.sayFirst(dir) {
+		return
+	}
+	notice(fmt.Sprintf("the agent does not read %s of %s, because you did not trust this directory yet; to trust it, run claude in it once and say so",
+		strings.Join(found, ", "), dir))
+}
+
+// sayFirst reports whether nothing was said of a directory yet.
+func (d *Dispatcher) sayFirst(dir string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.said[dir] {
+		return false
+	}
+	if d.said == nil {
+		d.said = map[string]bool{}
+	}
+	d.said[dir] = true
+	return true
+}
