@@ -19,11 +19,22 @@ func editTools() []string {
 	}
 }
 
+// gatedTools are those that Gated has: what changes something comes to the gate. Missing is what changes something
+// without asking for permission (measured with 2.1.332), and NotebookEdit, which the gate cannot carry out.
+func gatedTools() []string {
+	return []string{
+		"Read", "Grep", "Glob", "Edit", "Write", "Bash", "BashOutput", "KillShell", "TaskOutput", "TaskStop", "Agent", "TodoWrite", "ToolSearch",
+		"WebFetch", "WebSearch",
+	}
+}
+
 // levelTools are the tools of a request's access level; nil is all that there are.
 func (r Request) levelTools() []string {
 	switch {
 	case r.onlyReads():
 		return readTools()
+	case r.gated():
+		return gatedTools()
 	case r.Access == Full:
 		return nil
 	}
@@ -48,7 +59,7 @@ func (r Request) toolArgs() []string {
 	}
 	mode := "acceptEdits"
 	switch {
-	case r.onlyReads():
+	case r.onlyReads(), r.gated():
 		mode = "default"
 	case r.Access == Full:
 		mode = "bypassPermissions"
@@ -71,12 +82,18 @@ func (r Request) denied() []string {
 	return []string{ownQuestions, aloneInAWorktree}
 }
 
+// gated reports whether what changes something goes through the gate.
+func (r Request) gated() bool { return !r.onlyReads() && r.Access == Gated }
+
+// guarded reports whether no settings file may let a tool run unasked.
+func (r Request) guarded() bool { return r.onlyReads() || r.gated() }
+
 // sources names the settings files that the agent reads, and reports whether it reads fewer than it would by itself.
 // Settings can carry allow rules and hooks, which let tools run unasked: where nothing may be changed none is read;
 // where changes stay in the working directory, none that came with a directory which the operator does not trust.
 func (r Request) sources(trusted bool) (names string, fewer bool) {
 	switch {
-	case r.onlyReads():
+	case r.guarded():
 		return "", true
 	case r.Access == Full || trusted:
 		return "", false

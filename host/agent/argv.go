@@ -51,12 +51,16 @@ type server struct {
 	entry any // of the configuration
 }
 
-func operatorServerFor(self []string, sock string) server {
+func operatorServerFor(self []string, sock string, gate bool) server {
+	env := map[string]string{EnvAskSocket: sock}
+	if gate {
+		env[EnvGate] = "1"
+	}
 	return server{
 		name: operatorServer, tools: []string{AskTool},
 		entry: askedServer{
 			Type: "stdio", Command: self[0], Args: append(slices.Clone(self[1:]), "mcp-operator-ask"),
-			Env: map[string]string{EnvAskSocket: sock}, Timeout: vendorTimeoutMS, AlwaysLoad: true,
+			Env: env, Timeout: vendorTimeoutMS, AlwaysLoad: true,
 		},
 	}
 }
@@ -80,6 +84,9 @@ type setup struct {
 	sources  string // none: empty
 	settings string // a file of settings beside them
 	dirs     []string
+	gate     bool   // permissions go to the operator's server
+	socket   string // of the dispatch
+	scratch  string // a directory of the run's own
 }
 
 // argv builds the arguments of every verb from a request that was checked.
@@ -101,6 +108,9 @@ func argv(cmd Command, req Request, s setup) []string {
 	}
 	if s.settings != "" {
 		args = append(args, "--settings", s.settings)
+	}
+	if s.gate {
+		args = append(args, "--permission-prompt-tool", PermitTool)
 	}
 	for _, dir := range s.dirs {
 		args = append(args, "--add-dir", dir)

@@ -20,7 +20,7 @@ func flag(args []string, name string) string {
 }
 
 func TestArgvWithAnOperator(t *testing.T) {
-	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock")}
+	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock", false)}
 	args := argv(Command{Args: []string{"agent-scripted"}}, Request{
 		Verb: Converse, Conversation: "c1", Model: "opus", Effort: "high", SystemPrompt: "Be brief.", BudgetUSD: 0.25, MaxTurns: 7,
 	}, setup{asks: true, servers: servers, config: "/run/mcp.json", fewer: true, sources: "user", settings: "/run/settings.json", dirs: []string{"/a", "/b"}})

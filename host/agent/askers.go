@@ -1,9 +1,11 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"example.com/kitsoki/host"
 )
@@ -17,6 +19,10 @@ type askers struct {
 	parents map[string]string // tool call to the call that started its sub-agent
 	names   map[string]string // call that started a sub-agent to its name
 	waiting map[string]host.OpenedAsk
+
+	gated bool               // calls are kept for the gate; set before the first
+	calls map[string]ToolUse // that were seen and not yet brought to the gate
+	news  chan struct{}      // closed when one more was seen
 }
 
 // maxDepth is deeper than any agent nests; a cycle in hostile ids ends there.
@@ -25,6 +31,7 @@ const maxDepth = 8
 func newAskers(root host.Asker) *askers {
 	return &askers{
 		root: root, parents: map[string]string{}, names: map[string]string{}, waiting: map[string]host.OpenedAsk{},
+		calls: map[string]ToolUse{}, news: make(chan struct{}),
 	}
 }
 
@@ -32,6 +39,11 @@ func newAskers(root host.Asker) *askers {
 func (a *askers) saw(e ToolUse) {
 	a.mu.Lock()
 	a.parents[e.ID] = e.Parent
+	if a.gated {
+		a.calls[e.ID] = e
+		close(a.news)
+		a.news = make(chan struct{})
+	}
 	if e.Name == "Agent" || e.Name == "Task" {
 		a.names[e.ID] = subAgentName(e.Input)
 	}
@@ -97,5 +109,28 @@ func (a *askers) opened(toolUseID string, ask host.OpenedAsk) {
 	a.mu.Unlock()
 	if known {
 		ask.Identify(a.of(toolUseID))
+	}
+}
+
+// waitFor returns a call that the stream has shown, as soon as it has, and once.
+func (a *askers) waitFor(ctx context.Context, toolUseID string) (ToolUse, bool) {
+	late := time.NewTimer(seenWithin)
+	defer late.Stop()
+	for {
+		a.mu.Lock()
+		e, ok := a.calls[toolUseID]
+		delete(a.calls, toolUseID)
+		news := a.news
+		a.mu.Unlock()
+		if ok && toolUseID != "" {
+			return e, true
+		}
+		select {
+		case <-news:
+		case <-late.C:
+			return ToolUse{}, false
+		case <-ctx.Done():
+			return ToolUse{}, false
+		}
 	}
 }

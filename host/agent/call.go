@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
 
@@ -19,8 +20,9 @@ type call struct {
 	path   string // of the program, absolute
 	req    Request
 	obs    Observer
-	schema *schema // of Decide alone
-	memory *memory // nil: nobody can be asked
+	schema *schema               // of Decide alone
+	memory *memory               // nil: nobody can be asked
+	gate   host.OperatorPrompter // whom the gate asks; nil: nobody
 
 	requests int // to the model, of the agent itself, in all attempts
 }
@@ -120,9 +122,10 @@ func (c *call) start(ctx context.Context, req Request) (Result, error) {
 
 func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started func([]string)) (*run, Result, error) {
 	r := &run{
-		cmd: c.cmd, req: req, obs: c.obs, owner: newOwner(c.d.Runtime, c.d.Env), asks: c.memory != nil,
+		cmd: c.cmd, req: req, obs: c.obs, owner: newOwner(c.d.Runtime, c.d.Env), asks: c.memory != nil, operator: c.gate,
 		askers: newAskers(host.Asker{Agent: c.cmd.Name, Dir: req.Dir}),
 	}
+	r.askers.gated = req.gated()
 	s, done, err := c.setUp(r)
 	defer done()
 	if err != nil {
@@ -133,7 +136,12 @@ func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started f
 		args = append(args, unrecorded()...)
 	}
 	started(append([]string{c.path}, args...))
-	res, err := r.start(ctx, c.path, args, environ(c.d.Env, c.cmd, s))
+	res, err := r.start(ctx, Launch{
+		Path: c.path, Args: args, Env: environ(c.d.Env, c.cmd, s), Dir: req.Dir, Scratch: s.scratch, Socket: s.socket, Config: c.d.configOf(c.cmd),
+	})
+	if req.gated() {
+		res.Denials = req.Gate.Denials()
+	}
 	return r, res, err
 }
 
@@ -143,7 +151,7 @@ func (c *call) setUp(r *run) (s setup, done func(), err error) {
 	carried := c.d.carry(c.cmd, r.req, c.obs.Notice)
 	s = setup{asks: r.asks, servers: carried.servers, fewer: carried.fewer, sources: carried.sources, dirs: carried.dirs}
 	done = func() {}
-	if !r.asks && !carried.needsDir() {
+	if !r.asks && !carried.needsDir() && !r.req.gated() {
 		return s, done, nil
 	}
 	dir, err := askbridge.NewDir(c.d.Runtime)
@@ -154,6 +162,12 @@ func (c *call) setUp(r *run) (s setup, done func(), err error) {
 	if err := carried.write(dir, &s); err != nil {
 		return s, done, failf(err, "your settings could not be handed to the agent: %v", err)
 	}
+	if r.req.gated() {
+		s.scratch = dir.Join("scratch")
+		if err := os.Mkdir(s.scratch, 0o700); err != nil {
+			return s, done, failf(err, "the agent's directory for scratch files could not be made: %v", err)
+		}
+	}
 	if r.asks {
 		listener, err := c.d.listen(r, c.memory, dir)
 		if err != nil {
@@ -163,7 +177,8 @@ func (c *call) setUp(r *run) (s setup, done func(), err error) {
 			_ = listener.Close()
 			_ = dir.Remove()
 		}
-		s.servers = append(s.servers, operatorServerFor(c.d.Self, dir.Socket()))
+		s.gate, s.socket = r.req.gated(), dir.Socket()
+		s.servers = append(s.servers, operatorServerFor(c.d.Self, s.socket, s.gate))
 	}
 	if len(s.servers) > 0 {
 		if s.config, err = writeConfig(dir, s.servers); err != nil {
@@ -185,7 +200,7 @@ func (r Result) plus(next Result) Result {
 	sum.CostUSD += r.CostUSD
 	sum.Usage = r.Usage.Add(next.Usage)
 	sum.Turns += r.Turns
-	sum.Denials += r.Denials
+	sum.Denials = max(sum.Denials, r.Denials) // a gate's and a conversation's count go on
 	sum.Files = union(slices.Clone(r.Files), next.Files)
 	return sum
 }

@@ -61,8 +61,8 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 	if at.root != "" && at.root != at.dir {
 		c.note(filepath.Join(at.root, memoryFile))
 	}
-	c.servers = operatorsServers(state, at, req.onlyReads())
-	if !req.onlyReads() {
+	c.servers = operatorsServers(state, at, req.guarded())
+	if !req.guarded() {
 		d.sayOnce(at.dir, notice)
 		return c
 	}

@@ -54,7 +54,8 @@ func (d *Dispatcher) Run(ctx context.Context, cmd Command, req Request, obs Obse
 	})
 	defer limit.end()
 	if p, ok := host.OperatorPrompterFrom(ctx); ok {
-		c.memory = newMemory(limit.around(p), c.obs.recall)
+		c.gate = limit.around(p)
+		c.memory = newMemory(c.gate, c.obs.recall)
 	}
 	return c.run(ctx)
 }
@@ -68,15 +69,18 @@ func (d *Dispatcher) clock() host.Clock {
 
 // listen makes the socket of a run.
 func (d *Dispatcher) listen(run *run, p host.OperatorPrompter, dir *askbridge.Dir) (*askbridge.Listener, error) {
-	bridge := host.NewBridge(host.BridgeOptions{
+	opt := host.BridgeOptions{
 		Prompter: p, SessionID: run.req.SessionID, Wait: run.req.AskWait,
 		Asker:       run.askers.of,
 		Opened:      run.opened,
 		ToolsListed: func(askbridge.ToolsListed) { run.toolsListed() },
 		Normalised:  run.obs.Normalised,
 		Refused:     run.obs.Refused,
-	})
-	return askbridge.Listen(dir, bridge, askbridge.ListenOptions{})
+	}
+	if run.req.gated() {
+		opt.Permit, opt.Run = run.permit, run.req.Gate.Run
+	}
+	return askbridge.Listen(dir, host.NewBridge(opt), askbridge.ListenOptions{})
 }
 
 func writeConfig(dir *askbridge.Dir, servers []server) (string, error) {

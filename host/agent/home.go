@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 )
@@ -127,4 +128,13 @@ func (s claudeState) trusted(p place) bool {
 		}
 	}
 	return false
+}
+
+// configOf is where an agent keeps its own files; empty when that is not known.
+func (d *Dispatcher) configOf(cmd Command) string {
+	own, ok := homeOf(append(slices.Clone(d.Env), cmd.Env...))
+	if !cmd.Inherits || !ok {
+		return ""
+	}
+	return own.dir
 }

@@ -25,6 +25,7 @@ type process struct {
 	args   []string
 	dir    string
 	env    []string
+	files  []*os.File // inherited from descriptor 3 on, and closed after the start
 	stdin  string
 	owner  *owner
 	stdout io.Writer
@@ -57,6 +58,8 @@ func runProcess(ctx context.Context, p process) (ending, error) {
 		// A process that was stopped gets its SIGTERM only when it goes on.
 		return errors.Join(err, syscall.Kill(-cmd.Process.Pid, syscall.SIGCONT))
 	}
+	cmd.ExtraFiles = p.files
+	defer closeAll(p.files) // where they were not
 	out, err := newPipes(p.stdout, p.stderr)
 	if err != nil {
 		return ending{}, err
@@ -67,10 +70,18 @@ func runProcess(ctx context.Context, p process) (ending, error) {
 		return ending{}, err
 	}
 	out.started()
+	closeAll(p.files)
 	_ = cmd.Wait()                                      // the state says what it would
 	_ = syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) // the agent is gone; what is left of its group is nobody's
 	own.group = cmd.Process.Pid
 	left := own.sweep(sweepFor)
 	out.close()
 	return ending{state: cmd.ProcessState, left: left}, nil
+}
+
+// closeAll closes files that a child has, or that nobody needs; it may be called again.
+func closeAll(files []*os.File) {
+	for _, f := range files {
+		_ = f.Close()
+	}
 }

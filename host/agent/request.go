@@ -14,20 +14,21 @@ type Access string
 
 // The access levels.
 const (
-	Read Access = "read" // no tool that changes anything
-	Edit Access = "edit" // changes inside the working directory
-	Full Access = "full" // everything the operator may do
+	Read  Access = "read" // no tool that changes anything
+	Gated Access = "ask"  // everything, but each step that changes something is the operator's to allow
+	Edit  Access = "edit" // changes inside the working directory
+	Full  Access = "full" // everything the operator may do
 )
 
 // Accesses are all of them, the least first.
-func Accesses() []Access { return []Access{Read, Edit, Full} }
+func Accesses() []Access { return []Access{Read, Gated, Edit, Full} }
 
 // ParseAccess reads an access level as a person gives it.
 func ParseAccess(s string) (Access, error) {
 	if slices.Contains(Accesses(), Access(s)) {
 		return Access(s), nil
 	}
-	return "", fmt.Errorf("access %q is not known; use read, edit or full", s)
+	return "", fmt.Errorf("access %q is not known; use read, ask, edit or full", s)
 }
 
 // Command is how an agent is started: Path with Args before the flags of the contract, and Env (KEY=value) over
@@ -52,6 +53,7 @@ type Request struct {
 	Model        string        // empty: the agent's default
 	Dir          string        // working directory; empty: ours
 	Access       Access        // empty: Edit; Ask and Decide never change anything, whatever it says
+	Gate         Gate          // of Gated alone, which needs one
 	AskWait      time.Duration // how long each ask waits; 0: the switchboard's default
 
 	Effort       string          // one of Efforts; empty: the agent's default

@@ -19,6 +19,8 @@ type run struct {
 	owner  *owner
 	asks   bool // the agent was given the ask tool
 
+	operator host.OperatorPrompter // whom the gate asks; nil: nobody
+
 	mu     sync.Mutex // guards all below
 	listed bool       // the grandchild was asked for its tools
 	init   Init
@@ -37,9 +39,18 @@ type run struct {
 
 var errBroken = errors.New("the dispatch cannot go on")
 
-func (r *run) start(ctx context.Context, path string, args, env []string) (Result, error) {
+func (r *run) start(ctx context.Context, l Launch) (Result, error) {
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
+	l, opened, err := r.enclose(ctx, l)
+	defer func() {
+		if err := opened(); err != nil {
+			r.obs.Notice(fmt.Sprintf("the wall around the agent: %v", err))
+		}
+	}()
+	if err != nil {
+		return Result{}, failf(err, "the agent was not started, because it could not be held to what you allow: %v", err)
+	}
 	dec := &decoder{}
 	lines := &lineWriter{line: func(line []byte) {
 		r.obs.Line(line)
@@ -51,7 +62,7 @@ func (r *run) start(ctx context.Context, path string, args, env []string) (Resul
 	}}
 	var stderr tail
 	end, err := runProcess(ctx, process{
-		path: path, args: args, dir: r.req.Dir, env: env, stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
+		path: l.Path, args: l.Args, dir: l.Dir, env: l.Env, files: l.Files, stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return Result{}, failf(cause, "the turn was stopped before the agent %q was started", r.cmd.Name)

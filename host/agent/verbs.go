@@ -50,6 +50,8 @@ func (r Request) check() error {
 		}
 	}
 	switch {
+	case r.gated() && r.Gate == nil:
+		return fmt.Errorf("access %s needs a gate, and there is none here", Gated)
 	case r.Effort != "" && !slices.Contains(Efforts(), r.Effort):
 		return fmt.Errorf("effort %q is not known; use %s", r.Effort, strings.Join(Efforts(), ", "))
 	case r.BudgetUSD < 0 || math.IsNaN(r.BudgetUSD) || math.IsInf(r.BudgetUSD, 0):
