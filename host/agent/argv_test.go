@@ -66,9 +66,9 @@ var mcpTool = regexp.MustCompile(`mcp__([a-z]+)__[a-z]+`)
 
 func checkArgv(t *testing.T, req Request, operator bool) {
 	t.Helper()
-	s := setup{asks: operator}
+	s := setup{asks: operator, gate: operator && req.gated()}
 	if operator {
-		s.servers, s.config = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock")}, "/run/mcp.json"
+		s.servers, s.config = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", req.gated())}, "/run/mcp.json"
 	}
 	s.sources, s.fewer = req.sources(false)
 	args := argv(Command{}, req, s)
@@ -172,7 +172,7 @@ func TestRequestsThatCannotBeDispatched(t *testing.T) {
 
 // The socket's path goes in the environment of our server alone; the vendor's time limit lies far beyond ours.
 func TestMCPConfigHasAllOfOurServersAtOnce(t *testing.T) {
-	raw, err := mcpConfig([]server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock"), {name: "second"}})
+	raw, err := mcpConfig([]server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", req.gated()), {name: "second"}})
 	if err != nil {
 		t.Fatal(err)
 	}
