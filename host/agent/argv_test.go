@@ -205,12 +205,12 @@ func TestEnvironmentLosesMarkersOfASurroundingAgent(t *testing.T) {
 }
 
 func TestAccess(t *testing.T) {
-	for _, a := range []string{"read", "edit", "full"} {
+	for _, a := range []string{"read", "ask", "edit", "full"} {
 		if got, err := ParseAccess(a); err != nil || string(got) != a {
 			t.Errorf("%s: %v, %v", a, got, err)
 		}
 	}
-	if _, err := ParseAccess("root"); err == nil || !strings.Contains(err.Error(), "read, edit or full") {
+	if _, err := ParseAccess("root"); err == nil || !strings.Contains(err.Error(), "read, ask, edit or full") {
 		t.Errorf("got %v", err)
 	}
 }
