@@ -22,7 +22,8 @@ var house = map[string][]string{
 	"host/agent":    {"askbridge", "host"},
 	"host/trace":    {"askbridge", "host"},
 	"host/settings": {},
-	"host/session":  {"askbridge", "host", "host/agent", "host/trace"},
+	"host/session":  {"askbridge", "host", "host/agent", "host/gate", "host/trace"},
+	"host/gate":     {"askbridge", "host"},
 	"tui":           {"askbridge", "host", "host/session", "host/control"},
 
 	"host/gate/classify": {},

@@ -5,8 +5,10 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/agent/scripted"
+	"example.com/kitsoki/host/gate"
 	"example.com/kitsoki/mcpstdio"
 )
 
@@ -21,6 +23,29 @@ func newOperatorAsk() *cobra.Command {
 			}, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}
+			}
+			return nil
+		},
+	}
+}
+
+// newRunApproved is what an agent's shell runs in place of a command that was allowed.
+func newRunApproved() *cobra.Command {
+	return &cobra.Command{
+		Use: gate.RunApproved, Hidden: true, Args: cobra.ExactArgs(2),
+		Short: "Has kitsoki run a command that was allowed; agents start it",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			dir, _ := os.Getwd() // where there is none, the host says so
+			client, err := askbridge.Dial(args[0])
+			code := 0
+			if err == nil {
+				code, err = client.Run(cmd.Context(), args[1], dir, cmd.OutOrStdout(), cmd.ErrOrStderr())
+			}
+			switch {
+			case err != nil:
+				return &exitError{code: 126, err: err} // as a shell says of what cannot be run
+			case code != 0:
+				return &exitError{code: code, err: errQuiet}
 			}
 			return nil
 		},

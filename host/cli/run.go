@@ -20,6 +20,8 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/agent/scripted"
+	"example.com/kitsoki/host/gate"
+	"example.com/kitsoki/host/gate/wall"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/host/settings"
 	"example.com/kitsoki/host/trace"
@@ -163,8 +165,16 @@ func (f *runFlags) manager() (m *session.Manager, done func(), err error) {
 	if err != nil {
 		return nil, nil, err
 	}
+	dispatcher := &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()}
+	home, _ := os.UserHomeDir() // where there is none, none of its secrets are
 	return session.NewManager(session.ManagerOptions{
-		Runner: &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()},
+		Runner: dispatcher,
+		Gate: gate.Options{
+			Self: self, Home: home, Level: wall.Probe().Level(),
+			Exec: func(ctx context.Context, e gate.Execution) (int, error) {
+				return dispatcher.Exec(ctx, agent.Execution(e))
+			},
+		},
 		State:  sessionsDir(),
 		Wait:   f.wait,
 		Log:    logger,

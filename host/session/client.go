@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/gate"
 )
 
 // State is what a session is doing.
@@ -27,9 +28,11 @@ type Snapshot struct {
 	Agent   string
 	Model   string // as the agent last said
 	Dir     string
-	Branch  string // of the directory, as it was when the last turn ended; empty outside of a repository
-	Access  string // of the running turn, or of the next one when none runs
-	Next    string // the access of the next turn, where it differs
+	Branch  string       // of the directory, as it was when the last turn ended; empty outside of a repository
+	Access  string       // of the running turn, or of the next one when none runs
+	Next    string       // the access of the next turn, where it differs
+	Wall    string       // of the access ask: what holds the agent to it, in a few words
+	Grants  []gate.Grant // what the operator has allowed, beyond single actions
 	State   State
 	Asks    int // open
 	Turn    int // the last one started, from 1; 0 before the first
@@ -119,6 +122,8 @@ type Client interface {
 	Peek(ctx context.Context, path []string) (Peek, error)
 	// SetAccess says what the agent may do from the next turn on: read, edit or full.
 	SetAccess(ctx context.Context, level string) error
+	// Revoke takes a grant away, by its id: from the next action on.
+	Revoke(ctx context.Context, grant string) error
 	// Rename gives the session another title.
 	Rename(ctx context.Context, title string) error
 	// Desk returns what was written in the session and not sent, and the history; SetDesk replaces it. It is kept, and

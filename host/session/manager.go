@@ -15,6 +15,7 @@ import (
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/gate"
 	"example.com/kitsoki/host/trace"
 )
 
@@ -33,6 +34,10 @@ type ManagerOptions struct {
 
 	Agent  func(name string) (agent.Command, error) // finds the agents of new sessions; nil: Open opens none
 	Agents []string                                 // the names that Agent knows
+
+	// Gate is what the gates of sessions share; each fills in what is its own. Without Exec there is no gate, and the
+	// access ask is refused.
+	Gate gate.Options
 
 	Environ []string   // whose secrets are kept out of traces, transcripts and the log; nil: this process's
 	Text    trace.Text // what becomes of texts there; empty: trace.TextFull

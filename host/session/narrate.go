@@ -138,6 +138,10 @@ func (s *Session) observe(e host.Event) {
 		})
 		delete(s.asks, ev.QuestionID)
 		s.unwatchLocked(ev.QuestionID)
+	case host.WriteModeGranted:
+		if text := verdictWords(ev); text != "" {
+			s.emit(Event{Kind: Notice, Turn: ev.Turn, Text: text})
+		}
 	case host.QuestionDelivered:
 		s.emit(Event{Kind: AskDelivery, Turn: s.turn, Key: ev.QuestionID, Failed: !ev.Delivered})
 	}

@@ -14,6 +14,7 @@ import (
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/gate"
 	"example.com/kitsoki/host/trace"
 )
 
@@ -29,7 +30,8 @@ type Session struct {
 	transcript *trace.Transcript
 	incomplete sync.Once // says once that the trace is
 	recall     recall
-	dir        string // where the session is kept
+	gate       *gate.Gate // nil: there is none
+	dir        string     // where the session is kept
 	keeper     *keeper
 	watches    sync.WaitGroup // the goroutines of open asks
 	then       time.Time      // the time of what is replayed; zero: it happens now
@@ -61,6 +63,7 @@ var _ Client = (*Session)(nil)
 type turn struct {
 	number int
 	access agent.Access
+	gate   *gate.Turn // of the access ask
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 
@@ -77,6 +80,7 @@ func newSession(m *Manager, id string, opt Options, dir string) *Session {
 	s.transcript = trace.NewTranscript(filepath.Join(dir, trace.TranscriptName), m.trace, func(err error) {
 		s.sayIncomplete("the transcript", err)
 	})
+	s.gate = s.newGate()
 	go s.keepDesk()
 	return s
 }
@@ -97,6 +101,9 @@ func (s *Session) Snapshot(context.Context) (Snapshot, error) {
 		Continue: s.continueLineLocked(),
 	}
 	snap.Access, snap.Next = s.accessLocked()
+	if s.gate != nil && snap.Access == string(agent.Gated) {
+		snap.Wall, snap.Grants = s.gate.Level().Short(), s.gate.Grants()
+	}
 	if snap.Model == "" {
 		snap.Model = s.opt.Model
 	}

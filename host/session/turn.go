@@ -86,6 +86,10 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.access, AskWait: s.m.opt.Wait,
 		Schema: in.Schema, Effort: in.Effort, SystemPrompt: in.SystemPrompt, BudgetUSD: in.BudgetUSD, MaxTurns: in.MaxTurns, Limit: in.Limit,
 	}
+	if s.gate != nil && req.Access == agent.Gated {
+		t.gate = s.gate.Turn(t.number, s.opt.Dir)
+		req.Gate = gated{t.gate}
+	}
 	s.emit(turnStarted(trace.TurnStarted{Turn: t.number, Prompt: in.shown()}))
 	go s.runTurn(ctx, t, req, trace.TurnStarted{SessionID: s.id, Turn: t.number, Verb: string(req.Verb), Access: string(req.Access), Prompt: in.shown(), Operator: present})
 	return t, nil
@@ -103,6 +107,9 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, start
 		Line: s.transcript.Line, Event: n.event, Refused: n.refused, Started: n.agentStarted, Normalised: n.normalised, Notice: n.notice,
 		Retried: n.retried, Recalled: n.recalled,
 	})
+	if t.gate != nil {
+		t.gate.End()
+	}
 	t.result, t.err = Result{Result: res, Changed: before.changes(context.Background())}, err
 	branch := Branch(context.Background(), s.opt.Dir)
 	s.endTurn(t, n.began, began, branch)
@@ -137,6 +144,7 @@ func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch stri
 	record := trace.TurnEnded{
 		SessionID: s.id, Turn: t.number, Outcome: outcome, CostUSD: res.CostUSD, Tokens: res.Usage.Total(),
 		DurationMS: s.m.opt.Clock.Now().Sub(began).Milliseconds(), Value: res.Structured, Files: changedFiles(res.Changed),
+		Denials: res.Denials,
 	}
 	switch {
 	case stopped != nil:
@@ -171,7 +179,7 @@ func turnStarted(e trace.TurnStarted) Event {
 
 func turnEnded(e trace.TurnEnded) Event {
 	var text []string
-	for _, safe := range []string{askbridge.SafeText(e.Error), decidedIn(e), changedIn(e)} {
+	for _, safe := range []string{askbridge.SafeText(e.Error), decidedIn(e), changedIn(e), deniedIn(e)} {
 		if safe != "" {
 			text = append(text, safe)
 		}

@@ -40,7 +40,7 @@ func (v value) shown() string {
 func Agents() []string { return []string{"claude", "scripted"} }
 
 // Accesses are what access can be; the flag offers the same.
-func Accesses() []string { return []string{"read", "edit", "full"} }
+func Accesses() []string { return []string{"read", "ask", "edit", "full"} }
 
 // Themes are what theme can be.
 func Themes() []string { return []string{"auto", "light", "dark", "none", "16"} }

@@ -41,6 +41,8 @@ type TurnEnded struct {
 
 	Value json.RawMessage `json:"value,omitempty"` // of a decide
 	Files []ChangedFile   `json:"files,omitempty"` // what a task changed in its directory
+
+	Denials int `json:"denials,omitempty"` // calls of tools that were not permitted
 }
 
 // ChangedFile is a file that a turn changed, with the lines that were added and deleted; both are 0 where they were

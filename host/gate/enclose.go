@@ -1,0 +1,98 @@
+package gate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"example.com/kitsoki/askbridge"
+	"example.com/kitsoki/host/gate/classify"
+	"example.com/kitsoki/host/gate/wall"
+)
+
+// Launch is how a run of an agent is started.
+type Launch struct {
+	Path  string
+	Args  []string
+	Env   []string
+	Files []*os.File // inherited from descriptor 3 on
+
+	Scratch string // a directory of the run's own
+	Socket  string // over which the run reaches the host; empty: not at all
+	Config  string // where the agent keeps its own files; empty: it has none
+}
+
+// kept are the directories in which claude keeps what it needs for a conversation. Everything else beside them stays as
+// it is: a settings file that an agent could write would let it skip the gate, because the CLI reads it again and again.
+func kept() []string {
+	return []string{"projects", "shell-snapshots", "session-env", "sessions", "tasks", "file-history"}
+}
+
+// wallEnds is how long the wall's supervisor has to see that nobody is left behind the wall.
+const wallEnds = 2 * time.Second
+
+// Enclose puts a run of the agent behind the wall. done waits for the wall's end.
+func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, error) {
+	nothing := func() error { return nil }
+	l.Env = append(slices.Clone(l.Env), classify.Environment(func(name string) string { return lookup(l.Env, name) })...)
+	t.mu.Lock()
+	t.socket = l.Socket
+	t.mu.Unlock()
+	if t.gate.opt.Level == wall.None {
+		return l, nothing, nil
+	}
+	spec := wall.Spec{Writable: []string{l.Scratch}, AgentConnects: true}
+	if l.Socket != "" {
+		spec.Sockets = []string{l.Socket}
+	}
+	if l.Config != "" {
+		for _, name := range kept() {
+			dir := filepath.Join(l.Config, name)
+			if err := os.MkdirAll(dir, 0o700); err != nil {
+				return l, nothing, fmt.Errorf("make a directory for the agent's own files: %w", err)
+			}
+			spec.Writable = append(spec.Writable, dir)
+		}
+	}
+	w, err := wall.Prepare(spec, t.gate.opt.Level, func(r wall.Refusal) {
+		t.gate.opt.Notice(askbridge.Safe(fmt.Sprintf("the wall kept %s from this: %s", r.Command, r.What)))
+	})
+	if err != nil {
+		return l, nothing, err
+	}
+	t.mu.Lock()
+	t.scratch = l.Scratch
+	t.mu.Unlock()
+	l.Env = append(l.Env, "TMPDIR="+l.Scratch, "CLAUDE_CODE_TMPDIR="+l.Scratch)
+	l.Path, l.Args, l.Files = w.Wrap(t.gate.opt.Self, l.Path, l.Args)
+	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
+	ended := make(chan error, 1)
+	go func() { ended <- w.Run(running) }()
+	return l, func() error {
+		late := time.AfterFunc(wallEnds, func() { stop(errAgentGone) })
+		defer late.Stop()
+		err := <-ended
+		stop(nil)
+		if errors.Is(err, errAgentGone) {
+			err = nil
+		}
+		return errors.Join(err, w.Close())
+	}, nil
+}
+
+var errAgentGone = errors.New("the agent is gone")
+
+func lookup(env []string, name string) string {
+	value := ""
+	for _, kv := range env {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			value = v
+		}
+	}
+	return value
+}
