@@ -25,7 +25,7 @@ func TestCommandsInThePrompt(t *testing.T) {
 	s.press("/ask what is this?", "Enter")
 	s.see("> /ask what is this?", "done with what is this?")
 	s.press("/access everything", "Enter")
-	s.see(`access "everything" is not known; use read, edit or full`)
+	s.see(`access "everything" is not known; use read, ask, edit or full`)
 	s.press("Up")
 	s.see("> /access everything")
 	for range len("/access everything") {

@@ -31,7 +31,7 @@ func TestColours(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			env := claudecli.Env(t, "http://127.0.0.1:9", append([]string{"TERM=xterm-256color"}, tc.env...)...)
 			term := openTerminal(t, env, append([]string{program(t), "demo"}, tc.args...)...)
-			term.waitFor("access edit")
+			term.waitFor("access ask")
 			found := sgr.FindAllString(term.output(), -1)
 			for _, code := range found {
 				if !tc.want && code != "\x1b[m" && code != "\x1b[0m" {
@@ -55,7 +55,7 @@ func TestEditorGetsTheTerminal(t *testing.T) {
 	}
 	env := claudecli.Env(t, "http://127.0.0.1:9", "TERM=xterm-256color", "NO_COLOR=1", "EDITOR="+script)
 	term := openTerminal(t, env, program(t), "demo")
-	term.waitFor("access edit")
+	term.waitFor("access ask")
 	if _, err := io.WriteString(term.ptm, "\x07"); err != nil {
 		t.Fatal(err)
 	}

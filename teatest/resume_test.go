@@ -23,7 +23,7 @@ func (term *terminal) typed(text string) {
 func TestContinueAfterAKill(t *testing.T) {
 	env := append(claudecli.Env(t, "http://127.0.0.1:9"), "TERM=xterm-256color", "NO_COLOR=1")
 	term := openTerminal(t, env, program(t), "demo")
-	term.waitFor("access edit")
+	term.waitFor("access ask")
 	term.untilAsked()
 	quiet()
 	term.typed("i")

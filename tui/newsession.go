@@ -55,7 +55,7 @@ func newSessionForm(m *Model, like *pane) *newSession {
 		{name: "worktree", text: text(""), hint: "a name makes a git worktree beside it, on a branch of its own; empty: none"},
 		{name: "title", text: text(""), hint: "empty: the directory's name"},
 		choice("agent", m.opt.Opener.Agents(), like.snap.Agent),
-		choice("access", []string{"read", "edit", "full"}, like.snap.Access),
+		choice("access", []string{"read", "ask", "edit", "full"}, like.snap.Access),
 		{name: "model", text: text(""), hint: "as the agent names it; empty: its own choice"},
 	}}
 	n.rows[0].text.Focus()

@@ -158,10 +158,17 @@ func (m *Model) sessionName(a *openAsk) string {
 
 // accessWords say what the agent may do now, and from the next turn on.
 func accessWords(s session.Snapshot) string {
-	if s.Next != "" {
-		return s.Access + ", then " + s.Next
+	words := s.Access
+	if s.Wall != "" {
+		words += " (" + s.Wall + ")"
 	}
-	return s.Access
+	if s.Next != "" {
+		words += ", then " + s.Next
+	}
+	for _, g := range s.Grants {
+		words += fmt.Sprintf(" · %s allowed this %s", g.Effect, g.Scope)
+	}
+	return words
 }
 
 // status is who works, what it may do, what it cost and what it is doing.

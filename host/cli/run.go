@@ -72,7 +72,7 @@ func addSessionFlags(cmd *cobra.Command, f *runFlags) {
 	flags := cmd.Flags()
 	flags.StringVar(&f.dir, "cwd", "", "the agent's working directory (default: this one)")
 	flags.StringVar(&f.worktree, "worktree", "", "make a git worktree of that directory with this name, and work there")
-	flags.StringVar(&f.access, "access", string(agent.Edit), "what the agent may do: read, edit (inside its directory) or full")
+	flags.StringVar(&f.access, "access", string(agent.Gated), "what the agent may do: read, ask (you allow each change), edit (inside its directory) or full")
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
 	complete(cmd, "access", settings.Accesses()...)
 }

@@ -76,7 +76,7 @@ func TestAccessChangesFromTheNextTurnOn(t *testing.T) {
 		return agent.Result{}, nil
 	})
 	ctx := context.Background()
-	if err := s.SetAccess(ctx, "bogus"); err == nil || !strings.Contains(err.Error(), "use read, edit or full") {
+	if err := s.SetAccess(ctx, "bogus"); err == nil || !strings.Contains(err.Error(), "use read, ask, edit or full") {
 		t.Errorf("got %v", err)
 	}
 	if err := s.StartTurn(ctx, "one"); err != nil {

@@ -8,6 +8,7 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/gate"
+	"example.com/kitsoki/host/gate/wall"
 	"example.com/kitsoki/host/trace"
 )
 
@@ -37,6 +38,17 @@ func (g gated) Enclose(ctx context.Context, l agent.Launch) (agent.Launch, func(
 	})
 	l.Path, l.Args, l.Env, l.Files = out.Path, out.Args, out.Env, out.Files
 	return l, done, err
+}
+
+// wallWords say what holds an agent to the access ask.
+func wallWords(l wall.Level) string {
+	switch l {
+	case wall.Kernel:
+		return "walled"
+	case wall.Files, wall.Namespace:
+		return "files walled"
+	}
+	return "not enforced"
 }
 
 // verdictWords tell of a verdict that nobody was asked for; what the operator said is told with the ask.

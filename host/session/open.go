@@ -18,7 +18,7 @@ type Spec struct {
 	Agent    string // as ManagerOptions.Agent knows it
 	Model    string // as the agent names it; empty: the agent's own choice
 	Dir      string // an existing directory; empty: the process's own
-	Access   string // empty: edit
+	Access   string // empty: ask, where there is a gate, else edit
 	Worktree string // makes a git worktree of Dir with this name, to work in; empty: none
 }
 
@@ -46,7 +46,7 @@ func (m *Manager) Open(ctx context.Context, spec Spec) (Client, error) {
 
 // OpenSession is Open for who needs more of the session than a Client has.
 func (m *Manager) OpenSession(ctx context.Context, spec Spec) (*Session, error) {
-	opt := Options{Title: spec.Title, Model: spec.Model, Access: agent.Edit}
+	opt := Options{Title: spec.Title, Model: spec.Model, Access: m.access()}
 	var err error
 	if spec.Access != "" {
 		if opt.Access, err = agent.ParseAccess(spec.Access); err != nil {
@@ -76,6 +76,14 @@ func (m *Manager) OpenSession(ctx context.Context, spec Spec) (*Session, error) 
 	defer s.mu.Unlock()
 	s.branch = branch
 	return s, nil
+}
+
+// access is that of sessions of which nobody said one.
+func (m *Manager) access() agent.Access {
+	if m.opt.Gate.Exec == nil {
+		return agent.Edit
+	}
+	return agent.Gated
 }
 
 // directory makes the path of an existing directory absolute. A leading ~ is the home directory, as in a shell.

@@ -72,7 +72,7 @@ func (m *Manager) optionsOf(p past, desk deskFile, spec Spec) (Options, error) {
 	if opt.Command, err = m.opt.Agent(first(spec.Agent, p.opened.Agent)); err != nil {
 		return opt, err
 	}
-	if opt.Access, err = agent.ParseAccess(first(spec.Access, desk.Access, p.opened.Access, string(agent.Edit))); err != nil {
+	if opt.Access, err = agent.ParseAccess(first(spec.Access, desk.Access, p.opened.Access, string(m.access()))); err != nil {
 		return opt, err
 	}
 	opt.Dir, err = directory(p.opened.Dir)

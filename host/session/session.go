@@ -102,7 +102,7 @@ func (s *Session) Snapshot(context.Context) (Snapshot, error) {
 	}
 	snap.Access, snap.Next = s.accessLocked()
 	if s.gate != nil && snap.Access == string(agent.Gated) {
-		snap.Wall, snap.Grants = s.gate.Level().Short(), s.gate.Grants()
+		snap.Wall, snap.Grants = wallWords(s.gate.Level()), s.gate.Grants()
 	}
 	if snap.Model == "" {
 		snap.Model = s.opt.Model

@@ -55,7 +55,7 @@ type Copy struct {
 func Default() Settings {
 	return Settings{
 		Agent:   "claude",
-		Access:  "edit",
+		Access:  "ask",
 		AskWait: 5 * time.Minute,
 		Theme:   "auto",
 		Notify:  Notify{Bell: true, OSC: "off", After: 20 * time.Second},

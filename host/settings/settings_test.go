@@ -83,8 +83,8 @@ func TestDefaultsAgreeWithTheHost(t *testing.T) {
 	if d.AskWait != host.DefaultWait {
 		t.Errorf("ask_wait is %s, and the host waits %s", d.AskWait, host.DefaultWait)
 	}
-	if d.Access != string(agent.Edit) {
-		t.Errorf("access is %q, and the command's default %q", d.Access, agent.Edit)
+	if d.Access != string(agent.Gated) {
+		t.Errorf("access is %q, and the command's default %q", d.Access, agent.Gated)
 	}
 	for _, access := range Accesses() {
 		if _, err := agent.ParseAccess(access); err != nil {
@@ -207,7 +207,7 @@ func TestSentences(t *testing.T) {
 		"agent":                       {"agent: codex", `:1:8: agent is "codex"; use claude or scripted`},
 		"model":                       {"model: [a]", `:1:8: model is a list; use the model's name`},
 		"model with an escape":        {`model: "a\eb"`, `:1:8: model is "a\x1bb"; use the model's name`},
-		"access":                      {"access: all", `:1:9: access is "all"; use read, edit or full`},
+		"access":                      {"access: all", `:1:9: access is "all"; use read, ask, edit or full`},
 		"ask_wait without a unit":     {"ask_wait: 5", `:1:11: ask_wait is "5"; use a duration above zero such as 90s or 5m`},
 		"ask_wait of nothing":         {"ask_wait: 0s", `:1:11: ask_wait is "0s"; use a duration above zero such as 90s or 5m`},
 		"ask_wait as a map":           {"ask_wait:\n  m: 5", `:2:3: ask_wait is a map; use a duration above zero such as 90s or 5m`},

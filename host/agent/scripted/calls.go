@@ -53,6 +53,9 @@ func (t *Tool) call(v *voice) call {
 		if err == nil && v.p.pace > 0 {
 			err = v.p.rest(ctx, takes)
 		}
+		if err == nil && t.Permit && v.p.opt.permissionMode == "default" {
+			return t.permit(ctx, v, c)
+		}
 		if t.Error {
 			return errorResult(t.Result), err
 		}

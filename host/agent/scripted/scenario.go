@@ -61,7 +61,8 @@ type Tool struct {
 	Input  jsonValue `yaml:"input"`
 	Result string    `yaml:"result"`
 	Error  bool      `yaml:"error"`
-	Takes  string    `yaml:"takes"` // how long; nothing at pace 0
+	Takes  string    `yaml:"takes"`  // how long; nothing at pace 0
+	Permit bool      `yaml:"permit"` // it needs a permission where the run's mode is "default"
 }
 
 // Parent is a sub-agent: a call of the tool that starts one, with what it does. Its last words are the result.

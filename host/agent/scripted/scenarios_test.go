@@ -13,7 +13,7 @@ import (
 )
 
 func TestEveryEmbeddedScenarioIsValidAndDescribed(t *testing.T) {
-	if got, want := scripted.Names(), []string{"one-question", "side-by-side", "three-questions"}; !slices.Equal(got, want) {
+	if got, want := scripted.Names(), []string{"one-question", "gate", "side-by-side", "three-questions"}; !slices.Equal(got, want) {
 		t.Fatalf("names are %q, want %q", got, want)
 	}
 	for _, info := range scripted.Describe() {

@@ -202,7 +202,7 @@ func TestAnUnknownScenarioNamesThoseThereAre(t *testing.T) {
 	b := newBench(t)
 	b.env[scripted.EnvScenario] = "two-questions"
 	o := b.run()
-	if want := "error: there is no scenario \"two-questions\"; use the path of a file or one of: one-question, side-by-side, three-questions\n"; o.code != 1 || o.stderr != want {
+	if want := "error: there is no scenario \"two-questions\"; use the path of a file or one of: one-question, gate, side-by-side, three-questions\n"; o.code != 1 || o.stderr != want {
 		t.Errorf("code %d, stderr %q", o.code, o.stderr)
 	}
 	b.env[scripted.EnvScenario], b.env[scripted.EnvPace] = "one-question", "fast"
