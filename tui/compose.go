@@ -185,9 +185,9 @@ func (m *Model) submit() tea.Cmd {
 		}
 		return nil
 	}
-	if level, ok := session.AccessCommand(prompt); ok {
+	if do, ok := session.Control(prompt); ok {
 		p.composer.Set(p.past.add(prompt))
-		return m.io(func(ctx context.Context) tea.Msg { return failed(p.client.SetAccess(ctx, level)) })
+		return m.io(func(ctx context.Context) tea.Msg { return failed(do(ctx, p.client)) })
 	}
 	p.composer.Set(p.past.add(prompt))
 	p.log.Bottom()

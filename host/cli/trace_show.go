@@ -230,6 +230,15 @@ func (t *timeline) askWords(e host.Event) (head string, more []string) {
 			return "  the agent has the answer [" + shortID(e.QuestionID) + "]", nil
 		}
 		return "  the answer did not reach the agent [" + shortID(e.QuestionID) + "]", nil
+	case host.WriteModeGranted:
+		head = "  denied by " + shown(e.By)
+		if e.Granted {
+			head = "  allowed (" + shown(string(e.Scope)) + ") by " + shown(e.By)
+		}
+		if more = []string{shownText(e.Action)}; e.Reason != "" {
+			more = append(more, shown(e.Reason))
+		}
+		return head + " · " + shown(string(e.Effect)), more
 	case trace.AskNormalised:
 		for _, n := range e.Notes {
 			more = append(more, shown(n.Where)+": "+shown(n.Text))

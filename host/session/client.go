@@ -122,7 +122,7 @@ type Client interface {
 	Peek(ctx context.Context, path []string) (Peek, error)
 	// SetAccess says what the agent may do from the next turn on: read, edit or full.
 	SetAccess(ctx context.Context, level string) error
-	// Revoke takes a grant away, by its id: from the next action on.
+	// Revoke takes a grant away, by its id: from the next action on. Without an id it tells what is granted.
 	Revoke(ctx context.Context, grant string) error
 	// Rename gives the session another title.
 	Rename(ctx context.Context, title string) error

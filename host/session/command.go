@@ -20,6 +20,7 @@ const (
 	decideCommand = "/decide"
 	taskCommand   = "/task"
 	accessCommand = "/access"
+	revokeCommand = "/revoke"
 )
 
 // Command is something that can be written at the start of an input, for a list of keys and commands.
@@ -32,6 +33,7 @@ func Commands() []Command {
 		{decideCommand + " a|b|c TEXT", "the agent picks one of these, and says why"},
 		{taskCommand + " TEXT", "the agent changes files; what changed is said at the end"},
 		{accessCommand + " LEVEL", "what the agent may do from the next turn on: " + strings.Join(accessNames(), ", ")},
+		{revokeCommand + " [ID]", "takes back what you allowed; without ID it lists that"},
 	}
 }
 
@@ -95,11 +97,18 @@ func cutWord(text string) (word, rest string) {
 	return text, ""
 }
 
-// AccessCommand reports whether an input sets the access, and to what. Surfaces hand it to Client.SetAccess; nothing of
-// it goes to the agent.
-func AccessCommand(text string) (level string, ok bool) {
+// Control does what an input asks of the session itself, and reports whether it is one that does. Nothing of it goes to
+// the agent, and it acts at once, also while a turn runs.
+func Control(text string) (do func(ctx context.Context, c Client) error, ok bool) {
 	word, rest := cutWord(text)
-	return strings.TrimSpace(rest), word == accessCommand
+	rest = strings.TrimSpace(rest)
+	switch word {
+	case accessCommand:
+		return func(ctx context.Context, c Client) error { return c.SetAccess(ctx, rest) }, true
+	case revokeCommand:
+		return func(ctx context.Context, c Client) error { return c.Revoke(ctx, rest) }, true
+	}
+	return nil, false
 }
 
 func accessNames() []string {

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
+	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/gate"
@@ -62,10 +64,26 @@ func verdictWords(e host.WriteModeGranted) string {
 	return "denied (" + e.By + "): " + cutRunes(firstLine(e.Action), gistRunes) + ": " + e.Reason
 }
 
+// grantWords list what is granted, a line each.
+func grantWords(all []gate.Grant) string {
+	if len(all) == 0 {
+		return "nothing is granted beyond single actions"
+	}
+	var lines []string
+	for _, g := range all {
+		lines = append(lines, fmt.Sprintf("grant %s: %s for this %s, used %d times; given with: %s", g.ID, g.Effect, g.Scope, g.Uses, cutRunes(askbridge.Safe(firstLine(g.Action)), gistRunes)))
+	}
+	return strings.Join(lines, "\n")
+}
+
 // Revoke implements Client.
 func (s *Session) Revoke(_ context.Context, id string) error {
 	if s.gate == nil {
 		return errors.New("nothing is granted in this session")
+	}
+	if id == "" {
+		s.emit(Event{Kind: Notice, Text: grantWords(s.gate.Grants())})
+		return nil
 	}
 	if err := s.gate.Revoke(id); err != nil {
 		return err

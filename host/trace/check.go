@@ -95,6 +95,7 @@ type ask struct {
 	ended     uint64 // the record of its end
 	outcome   host.Outcome
 	delivered bool
+	judged    bool // of a proposal: a verdict of the gate names it
 }
 
 // reset forgets what belongs to one process.
@@ -226,6 +227,12 @@ func (c *checker) turnEnded(e TurnEnded) {
 	for _, id := range slices.Sorted(maps.Keys(c.asks)) {
 		if a := c.asks[id]; a.ended == 0 && a.turn == e.Turn && a.asked.ToolUseID != "" {
 			c.missing("turn %d ended while its ask %q was open", e.Turn, id)
+		}
+	}
+	for _, id := range slices.Sorted(maps.Keys(c.asks)) {
+		if a := c.asks[id]; a.turn == e.Turn && a.asked.Kind == host.KindProposal && a.ended != 0 && !a.judged {
+			c.missing("turn %d ended, and nothing says what became of the proposal %q", e.Turn, id)
+			a.judged = true
 		}
 	}
 	c.turn, c.agent = 0, false

@@ -29,7 +29,35 @@ func (c *checker) question(e host.Event) {
 		}
 	case host.QuestionDelivered:
 		c.delivered(e)
+	case host.WriteModeGranted:
+		c.verdict(e)
 	}
+}
+
+// verdict checks what the write-mode gate says of an action: an operator's yes is the answer to a proposal, and what
+// leaves the machine was asked for alone.
+func (c *checker) verdict(e host.WriteModeGranted) {
+	c.inTurn(e.Name(), e.Turn)
+	if e.Granted && e.Effect != host.EffectWrite && e.Scope != host.ScopeAction {
+		c.fail("the action %q (%s) was allowed for a %s", e.Hash, e.Effect, e.Scope)
+	}
+	if e.Question == "" {
+		if e.Granted && e.By == "operator" {
+			c.fail("the operator allowed the action %q and was not asked", e.Hash)
+		}
+		return
+	}
+	a := c.asks[e.Question]
+	switch {
+	case a == nil:
+		c.missing("the action %q was asked for as %q, which is no ask", e.Hash, e.Question)
+		return
+	case a.asked.Kind != host.KindProposal:
+		c.fail("the action %q was asked for as %q, which is no proposal", e.Hash, e.Question)
+	case e.Granted && e.By == "operator" && a.outcome != host.Answered:
+		c.missing("the action %q was allowed, and its proposal %q was not answered", e.Hash, e.Question)
+	}
+	a.judged = true
 }
 
 func unanswered(o host.Outcome) bool {

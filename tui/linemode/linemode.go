@@ -191,8 +191,8 @@ func (m *mode) line(ctx context.Context, line string) (done bool) {
 		m.answer(ctx, a, line)
 		return false
 	}
-	if level, ok := session.AccessCommand(line); ok {
-		m.report(m.opt.Client.SetAccess(ctx, level))
+	if do, ok := session.Control(line); ok {
+		m.report(do(ctx, m.opt.Client))
 		return false
 	}
 	err := m.opt.Client.StartTurn(ctx, line)
