@@ -76,7 +76,8 @@ type QuestionUnanswered struct {
 	Reason     string         `json:"reason,omitempty"`
 }
 
-// QuestionDelivered says whether an accepted answer was written to the agent.
+// QuestionDelivered says whether an accepted answer was written to the agent: as the result of the call that asked or,
+// where that is lost, as a message. Of an ask that was asked again it can be a decline.
 type QuestionDelivered struct {
 	QuestionID string `json:"question_id"`
 	SessionID  string `json:"session_id"`

@@ -44,6 +44,7 @@ type deskFile struct {
 	Queue        []string  `json:"queue,omitempty"`
 	Desk         Desk      `json:"desk"`
 	Asks         []keptAsk `json:"asks,omitempty"` // that are open
+	Owed         []keptAsk `json:"owed,omitempty"` // that the operator has ended, and the agent is not known to know of
 }
 
 // keptAsk is an open ask with what the operator has made of it.
@@ -54,6 +55,7 @@ type keptAsk struct {
 	Drafts    []host.Draft            `json:"drafts"`
 	Wait      time.Duration           `json:"wait"`
 	Lost      bool                    `json:"lost,omitempty"` // the call that asked is gone: the answer goes as a message
+	Said      string                  `json:"said,omitempty"` // what the agent is told, word for word; see words
 }
 
 const deskVersion = 1
@@ -103,7 +105,13 @@ func (s *Session) keepDesk() {
 }
 
 func (s *Session) saveDesk() {
-	data, err := json.Marshal(s.deskNow())
+	s.saving.Lock() // an older desk must not come after a newer one
+	defer s.saving.Unlock()
+	now := s.deskNow()
+	for i := range now.Owed {
+		now.Owed[i] = s.exactly(now.Owed[i])
+	}
+	data, err := json.Marshal(now)
 	if err == nil {
 		err = writeWhole(filepath.Join(s.dir, deskName), s.m.trace.Redact.JSON(data))
 	}
@@ -127,19 +135,24 @@ func (s *Session) deskNow() deskFile {
 		f.Asks = append(f.Asks, w.keep())
 	}
 	f.Asks = append(f.Asks, s.reopen...)
+	f.Owed = slices.SortedFunc(maps.Values(s.sent), func(a, b keptAsk) int { return strings.Compare(a.ID, b.ID) })
+	if s.running != nil {
+		f.Owed = append(f.Owed, s.running.carries...)
+	}
+	f.Owed = append(f.Owed, s.owed...)
 	return f
 }
 
 // watchedAsk is an open ask whose drafts are kept.
 type watchedAsk struct {
-	ask  host.Ask
-	lost bool
-	over chan struct{} // closed when it has its end
+	ask     host.Ask
+	reopens string        // the ask of an earlier process, whose call is lost
+	over    chan struct{} // closed when it has its end
 }
 
 func (w *watchedAsk) keep() keptAsk {
 	info := w.ask.Info()
-	k := keptAsk{ID: info.ID, Asker: info.Asker, Questions: info.Questions, Wait: info.Wait, Lost: w.lost}
+	k := keptAsk{ID: info.ID, Asker: info.Asker, Questions: info.Questions, Wait: info.Wait, Lost: w.reopens != ""}
 	for i := range info.Questions {
 		k.Drafts = append(k.Drafts, w.ask.Draft(i))
 	}
@@ -147,10 +160,9 @@ func (w *watchedAsk) keep() keptAsk {
 }
 
 // unsent are the texts that the operator typed into the ask.
-func (w *watchedAsk) unsent() []string {
+func (k keptAsk) unsent() []string {
 	var out []string
-	for i := range w.ask.Info().Questions {
-		d := w.ask.Draft(i)
+	for _, d := range k.Drafts {
 		for _, text := range []string{d.Note, d.Text} {
 			if strings.TrimSpace(text) != "" {
 				out = append(out, text)
@@ -170,7 +182,7 @@ func (s *Session) watch(a host.Ask) {
 	if _, open := s.asks[id]; !open || s.closing {
 		return
 	}
-	w := &watchedAsk{ask: a, lost: a.Info().Reopens != "", over: make(chan struct{})}
+	w := &watchedAsk{ask: a, reopens: a.Info().Reopens, over: make(chan struct{})}
 	s.watched[id] = w
 	s.touch()
 	s.watches.Go(func() {
@@ -191,8 +203,8 @@ func (s *Session) unwatchLocked(id string) {
 	if w := s.watched[id]; w != nil {
 		close(w.over)
 		delete(s.watched, id)
-		if s.closing && !w.lost { // no surface is there any more to keep what was typed
-			s.desk.Kept = append(slices.Clone(s.desk.Kept), w.unsent()...)
+		if s.closing && w.reopens == "" { // no surface is there any more to keep what was typed
+			s.desk.Kept = append(slices.Clone(s.desk.Kept), w.keep().unsent()...)
 		}
 	}
 	s.touch()
@@ -235,6 +247,12 @@ func readDesk(dir string) (deskFile, error) {
 		return deskFile{}, fmt.Errorf("%s is of a later kitsoki (version %d)", deskName, f.Version)
 	}
 	return f, nil
+}
+
+// setAside keeps a desk that cannot be read, such as one of a later kitsoki, out of the way of the next one.
+func setAside(dir string) error {
+	path := filepath.Join(dir, deskName)
+	return os.Rename(path, path+".unread")
 }
 
 // writeWhole puts a file in place of the one that is there, readable by its owner alone. Whoever reads finds the one

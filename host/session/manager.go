@@ -123,6 +123,9 @@ func (m *Manager) Record(ctx context.Context, e host.Event) error {
 		return fmt.Errorf("event %s: there is no session %q", e.Name(), e.Session())
 	}
 	s.observe(e)
+	if e.Name() == (host.QuestionAnswered{}).Name() && m.trace.Text == trace.TextHash {
+		s.saveDesk() // no other file will have the words
+	}
 	return s.keep(ctx, e)
 }
 

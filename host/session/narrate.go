@@ -13,11 +13,12 @@ import (
 
 // narrator turns the stream of one dispatch into the session's events.
 type narrator struct {
-	s     *Session
-	turn  int
-	req   agent.Request
-	began bool // the agent was started
-	again bool // it is told of what was recorded before
+	s      *Session
+	turn   int
+	req    agent.Request
+	began  bool // the agent was started
+	inited bool // the agent has said who it is
+	again  bool // it is told of what was recorded before
 
 	recall *recall // for the peek; nil remembers nothing
 }
@@ -58,8 +59,12 @@ func (n *narrator) normalised(id string, notes []askbridge.Note) {
 }
 
 func (n *narrator) event(e agent.StreamEvent, path []string) {
+	if n.inited && !n.again && works(e) {
+		n.s.took()
+	}
 	switch ev := e.(type) {
 	case agent.Init:
+		n.inited = true
 		n.s.learn(ev)
 	case agent.TextDelta:
 		n.emit(path, Event{Kind: Delta, Key: ev.MessageID, Text: askbridge.SafeText(ev.Text)})
@@ -110,7 +115,10 @@ func (n *narrator) emit(path []string, e Event) {
 func (s *Session) learn(e agent.Init) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.conversation, s.model = e.Conversation, askbridge.Safe(e.Model)
+	if e.Conversation != "" {
+		s.conversation = e.Conversation
+	}
+	s.model = askbridge.Safe(e.Model)
 	s.touch()
 	s.emit(Event{Kind: Changed})
 }
@@ -130,6 +138,7 @@ func (s *Session) observe(e host.Event) {
 			Text: answersGist(s.asks[ev.QuestionID].Questions, ev.Answers),
 		})
 		delete(s.asks, ev.QuestionID)
+		s.settledLocked(ev.QuestionID, saidOnce{outcome: ev.Outcome, answers: ev.Answers})
 		s.unwatchLocked(ev.QuestionID)
 	case host.QuestionUnanswered:
 		s.emit(Event{
@@ -137,12 +146,14 @@ func (s *Session) observe(e host.Event) {
 			Question: headsOf(s.asks[ev.QuestionID]), Path: s.asks[ev.QuestionID].Asker.Path,
 		})
 		delete(s.asks, ev.QuestionID)
+		s.settledLocked(ev.QuestionID, saidOnce{outcome: ev.Outcome, answers: ev.Partial, reason: ev.Reason})
 		s.unwatchLocked(ev.QuestionID)
 	case host.WriteModeGranted:
 		if text := verdictWords(ev); text != "" {
 			s.emit(Event{Kind: Notice, Turn: ev.Turn, Text: text})
 		}
 	case host.QuestionDelivered:
+		s.deliveredLocked(ev)
 		s.emit(Event{Kind: AskDelivery, Turn: s.turn, Key: ev.QuestionID, Failed: !ev.Delivered})
 	}
 }

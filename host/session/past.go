@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/trace"
@@ -16,17 +17,31 @@ type past struct {
 	turns        int
 	costUSD      float64
 	tokens       int64
-	conversation string // as the last agent that ended said
+	conversation string // as the last agent said, or was told
 
 	// What a killed process left open.
 	turn  int // 0: none
 	agent *trace.AgentStarted
 	asks  []host.QuestionAsked // oldest first
+
+	said  []saidOnce              // what the operator said and the agent is not known to have taken, oldest first
+	ends  map[string]host.Outcome // of asks, by id
+	again map[string]string       // the ask that asks an earlier one again, by the id of that
+}
+
+// saidOnce is an end that the operator gave an ask, and that may still be owed to the agent.
+type saidOnce struct {
+	asked   host.QuestionAsked
+	answers []host.TracedAnswer // of a decline: what had been answered
+	outcome host.Outcome        // answered or declined
+	reason  string              // of a decline
+	turn    int                 // the last one started before
+	refused bool                // it is known that it was not taken
 }
 
 // readPast reads a trace to its end. Lines that make no sense are passed by; the checker tells of them.
 func readPast(path string) (past, error) {
-	var p past
+	p := past{ends: map[string]host.Outcome{}, again: map[string]string{}}
 	f, err := os.Open(path)
 	if err != nil {
 		return p, err
@@ -62,32 +77,107 @@ func (p *past) add(e host.Event) {
 	case trace.TurnStarted:
 		p.turns, p.turn = max(p.turns, e.Turn), e.Turn
 	case trace.TurnEnded:
-		p.turn = 0
-		p.costUSD += e.CostUSD
-		p.tokens += e.Tokens
+		p.turnEnded(e)
 	case trace.AgentStarted:
 		p.agent = &e
+		if e.Conversation != "" {
+			p.conversation = e.Conversation
+		}
 	case trace.AgentEnded:
 		p.agent = nil
 		if e.Conversation != "" {
 			p.conversation = e.Conversation
 		}
+	case trace.AgentTool:
+		p.wentOn()
 	case host.QuestionAsked:
-		p.asks = append(p.asks, e)
+		p.asked(e)
 	case host.QuestionAnswered:
-		p.settle(e.QuestionID)
+		p.ended(e.QuestionID, saidOnce{answers: e.Answers, outcome: e.Outcome})
 	case host.QuestionUnanswered:
-		p.settle(e.QuestionID)
+		p.ended(e.QuestionID, saidOnce{answers: e.Partial, outcome: e.Outcome, reason: e.Reason})
+	case host.QuestionDelivered:
+		p.delivered(e)
 	}
 }
 
-func (p *past) settle(id string) {
-	for i, a := range p.asks {
-		if a.QuestionID == id {
-			p.asks = append(p.asks[:i:i], p.asks[i+1:]...)
+func (p *past) asked(e host.QuestionAsked) {
+	p.asks = append(p.asks, e)
+	if e.Reopens == "" {
+		p.wentOn()
+		return
+	}
+	p.again[e.Reopens] = e.QuestionID
+	p.said = slices.DeleteFunc(p.said, func(a saidOnce) bool { return a.asked.QuestionID == e.Reopens })
+}
+
+// ended notes the end of an ask. Whether a decline reached the call that asked is told nowhere: the agent may have it,
+// so only one of an ask that was asked again is owed.
+func (p *past) ended(id string, end saidOnce) {
+	p.ends[id] = end.outcome
+	i := slices.IndexFunc(p.asks, func(a host.QuestionAsked) bool { return a.QuestionID == id })
+	if i < 0 {
+		return
+	}
+	end.asked, end.turn = p.asks[i], p.turns
+	p.asks = slices.Delete(p.asks, i, i+1)
+	if end.outcome == host.Answered || (end.outcome == host.Declined && end.asked.Reopens != "") {
+		p.said = append(p.said, end)
+	}
+}
+
+func (p *past) delivered(e host.QuestionDelivered) {
+	for i := range p.said {
+		if p.said[i].asked.QuestionID == e.QuestionID {
+			p.said[i].refused = true
+			if e.Delivered {
+				p.said = slices.Delete(p.said, i, i+1)
+			}
 			return
 		}
 	}
+}
+
+// wentOn notes that the agent goes on: it does so without the answers that are known not to have reached it.
+func (p *past) wentOn() {
+	p.said = slices.DeleteFunc(p.said, func(a saidOnce) bool { return a.refused })
+}
+
+// turnEnded notes the end of a turn. Of a process that lived to write it the operator was told which answers had not
+// been taken; a turn that ended well took along what had been said before it.
+func (p *past) turnEnded(e trace.TurnEnded) {
+	p.turn = 0
+	p.costUSD += e.CostUSD
+	p.tokens += e.Tokens
+	if e.Error != killed { // else it is the end that the next process wrote
+		p.wentOn()
+	}
+	if e.Outcome == "done" {
+		p.said = slices.DeleteFunc(p.said, func(a saidOnce) bool { return a.turn < e.Turn || a.asked.ToolUseID != "" })
+	}
+}
+
+// lost reports whether an ask of an earlier process is still to be asked, as far as the trace knows: neither it nor
+// what asked it again came to an end that the operator gave it, or that time did.
+func (p *past) lost(id string) bool {
+	for range len(p.again) { // there is no round in what only we write, and the trace is a file like any other
+		next, asked := p.again[id]
+		if !asked {
+			break
+		}
+		id = next
+	}
+	switch p.ends[id] {
+	case "", host.AskerGone, host.HostClosing, host.NoOperator:
+		return true
+	}
+	return false
+}
+
+// knows reports whether the trace tells of an ask.
+func (p *past) knows(id string) bool {
+	_, ended := p.ends[id]
+	return ended || slices.ContainsFunc(p.asks, func(a host.QuestionAsked) bool { return a.QuestionID == id })
 }
 
 // killed is what the trace says of what a killed process left open.

@@ -33,6 +33,7 @@ type Session struct {
 	gate       *gate.Gate // nil: there is none
 	dir        string     // where the session is kept
 	keeper     *keeper
+	saving     sync.Mutex     // held while the desk is written
 	watches    sync.WaitGroup // the goroutines of open asks
 	then       time.Time      // the time of what is replayed; zero: it happens now
 
@@ -54,6 +55,11 @@ type Session struct {
 	asks         map[string]host.QuestionAsked // the open ones
 	watched      map[string]*watchedAsk        // likewise
 	reopen       []keptAsk                     // to be asked again when an operator is there
+	lost         int                           // of those, being asked
+	sent         map[string]keptAsk            // of the running turn, answered and not yet taken; by id
+	owed         []keptAsk                     // what the operator said to lost calls, for the next turn
+	wordless     int                           // asks of which nothing can be shown any more
+	takenUp      bool                          // from an earlier process, and no operator was there yet
 	desk         Desk
 }
 
@@ -67,6 +73,9 @@ type turn struct {
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 
+	carries []keptAsk // what was owed, until the agent works on it; guarded by Session.mu
+	held    bool      // the queue stays held after it; likewise
+
 	result Result // once done is closed
 	err    error  // likewise
 }
@@ -74,7 +83,7 @@ type turn struct {
 func newSession(m *Manager, id string, opt Options, dir string) *Session {
 	s := &Session{
 		m: m, id: id, opt: opt, access: opt.Access, feed: newFeed(), started: m.opt.Clock.Now(), asks: map[string]host.QuestionAsked{}, dir: dir,
-		watched: map[string]*watchedAsk{}, keeper: newKeeper(),
+		watched: map[string]*watchedAsk{}, sent: map[string]keptAsk{}, keeper: newKeeper(),
 		trace: trace.NewFile(filepath.Join(dir, trace.FileName), m.trace),
 	}
 	s.transcript = trace.NewTranscript(filepath.Join(dir, trace.TranscriptName), m.trace, func(err error) {
@@ -139,8 +148,9 @@ func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
 	only := host.OnlySession(s.id)
 	release := s.m.board.Declare(only)
 	detach := s.m.board.Attach(name, p, only)
-	if len(s.reopen) > 0 {
-		s.watches.Go(s.askAgain)
+	if s.takenUp || len(s.reopen) > 0 {
+		s.takenUp = false
+		s.watches.Go(s.takeUp)
 	}
 	return func() { detach(); release() }, nil
 }

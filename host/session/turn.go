@@ -69,9 +69,13 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 	if s.closing {
 		return nil, ErrClosed
 	}
-	if err := checkPrompt(in.Prompt); err != nil {
-		return nil, err
+	if in.Prompt != "" || len(s.owed) == 0 {
+		if err := checkPrompt(in.Prompt); err != nil {
+			return nil, err
+		}
 	}
+	var carries []keptAsk
+	in.Prompt, carries = s.carryLocked(in.Prompt)
 	s.turn++
 	s.failed = false
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -79,7 +83,7 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 	if present {
 		ctx = host.WithOperatorPrompter(ctx, s.m.board)
 	}
-	t := &turn{number: s.turn, access: s.access, cancel: cancel, done: make(chan struct{})}
+	t := &turn{number: s.turn, access: s.access, cancel: cancel, done: make(chan struct{}), carries: carries}
 	s.running = t
 	req := agent.Request{
 		Verb: cmp.Or(in.Verb, agent.Converse), Prompt: in.Prompt, SessionID: s.id, Conversation: s.conversation,
@@ -153,6 +157,9 @@ func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch stri
 		record.Error = err.Error()
 	}
 	s.record(record)
+	if err == nil {
+		s.took() // whatever its stream said
+	}
 
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,10 +171,12 @@ func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch stri
 	s.tokens += res.Usage.Total()
 	s.failed = outcome == "failed"
 	s.running = nil
-	s.held = err != nil && len(s.queue) > 0
+	s.held = len(s.queue) > 0 && (err != nil || t.held)
+	clear(s.sent) // what was not taken was said
 	s.emit(turnEnded(record))
+	s.putBackLocked(t)
 	s.touch()
-	if !s.held && !s.closing {
+	if err == nil && !s.closing {
 		_ = s.nextLocked() // a queued prompt was checked when it was queued
 	}
 }
@@ -189,6 +198,9 @@ func turnEnded(e trace.TurnEnded) Event {
 
 // nextLocked starts the turn that waits first.
 func (s *Session) nextLocked() error {
+	if s.running == nil && s.lost == 0 && len(s.owed) > 0 {
+		return s.handOverLocked()
+	}
 	if s.running != nil || s.held || len(s.queue) == 0 {
 		return nil
 	}

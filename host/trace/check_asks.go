@@ -107,7 +107,7 @@ func (c *checker) delivered(e host.QuestionDelivered) {
 	switch a := c.asks[e.QuestionID]; {
 	case a == nil:
 		c.missing("the answer to the ask %q was delivered, and it was not asked before", e.QuestionID)
-	case a.outcome != host.Answered:
+	case a.outcome != host.Answered && (a.outcome != host.Declined || a.asked.Reopens == ""): // a message, not a result
 		c.missing("the answer to the ask %q was delivered before it was answered", e.QuestionID)
 	case a.delivered:
 		c.fail("the answer to the ask %q was delivered twice", e.QuestionID)

@@ -59,11 +59,28 @@ type File struct {
 
 var _ host.Recorder = (*File)(nil)
 
+// ErrLocked means that a file is another process's to write.
+var ErrLocked = errors.New("is being written by another kitsoki")
+
 // NewFile makes the trace at a path. Nothing is opened before the first event, and a file that cannot be opened
 // or written then is tried again with each one after it. A trace that is there already is continued; a torn last
 // line of it is cut, which the event trace.repaired tells.
 func NewFile(path string, opt Options) *File {
 	return &File{path: path, opt: opt.withDefaults()}
+}
+
+// Open opens the file now, and not with the first event: from here on no other process writes it. ErrLocked means that
+// one does already. After another error it is tried again, as always.
+func (t *File) Open() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	switch {
+	case t.closed:
+		return os.ErrClosed
+	case t.f != nil:
+		return nil
+	}
+	return t.openLocked()
 }
 
 // Path returns where the trace is.
@@ -218,7 +235,7 @@ func openOwn(path string) (*os.File, error) {
 	lock := unix.Flock_t{Type: unix.F_WRLCK} // of the open file: a reader can ask for it without taking it
 	if err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &lock); err != nil {
 		if errors.Is(err, unix.EAGAIN) || errors.Is(err, unix.EACCES) {
-			err = fmt.Errorf("%s is being written by another kitsoki", path)
+			err = fmt.Errorf("%s %w", path, ErrLocked)
 		}
 		return nil, errors.Join(err, f.Close())
 	}
