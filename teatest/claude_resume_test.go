@@ -1,6 +1,10 @@
 package teatest
 
 import (
+	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -206,5 +210,153 @@ func TestClaudesGrandchildIsKilledWhileItAsks(t *testing.T) {
 		t.Errorf("the model read %+v", result)
 	}
 	l.leave("asker_gone")
+	checkNobodyLeft(t, l.env)
+}
+
+// The host is killed between an answer and its delivery: the grandchild was suspended, and the answer went no further.
+// The next process hands it over without asking again, and says so.
+func TestClaudeGetsAnAnswerThatWasOnItsWay(t *testing.T) {
+	t.Parallel()
+	const answers = `{"answers":{"Which DB?":"SQLite, the 小 one; yes"}}`
+	l := last(t, first(), then(answers, "SQLite it is."))
+	l.askedWithDraft("build it", "SQLite, the 小 one; yes")
+	signal(t, member(t, l.env, "mcp-operator-ask"), unix.SIGSTOP)
+	l.Keys("Enter")
+	if !eventually(func() bool { return len(l.traced("operator.question.answered")) == 1 }) {
+		t.Fatal("the answer was not accepted")
+	}
+	kill(t, l.PID())
+	l.WaitExit()
+	if n := len(l.traced("operator.question.delivered")); n > 0 {
+		t.Fatal("the answer was delivered")
+	}
+
+	l.open("--continue")
+	l.WaitFor("the answer goes to the agent as the next message")
+	l.WaitFor("SQLite it is.")
+	l.WaitFor("idle")
+	l.WaitFor("taken") // and not only sent
+	quit(t, l.Pane)
+	l.checkSameTalk(answers, "build it")
+	if asked := l.traced("operator.question.asked"); len(asked) != 1 {
+		t.Errorf("asked %d times", len(asked))
+	}
+	if d := l.traced("operator.question.delivered"); len(d) != 1 || d[0].Data["delivered"] != true {
+		t.Errorf("delivered: %v", d)
+	}
+	checkTrace(t, l.env)
+	checkNothingLeft(t, l.env)
+	checkNobodyLeft(t, l.env)
+}
+
+// Another day: what was typed, queued, said and spent is there again, and the conversation goes on.
+func TestClaudeGoesOnAnotherDay(t *testing.T) {
+	t.Parallel()
+	hold := make(chan struct{})
+	defer close(hold)
+	l := last(t,
+		then("build it", "It is built."),
+		messagesapi.Step{Name: "held", When: messagesapi.PromptContains("polish it"), Reply: messagesapi.Say("never"), Hold: hold, Optional: true},
+		then("ship it", "It is shipped."), then("and tell them", "They know."),
+	)
+	l.prompt("build it")
+	l.WaitFor("It is built.")
+	l.WaitFor("idle")
+	spent := regexp.MustCompile(`\$\d+\.\d+ · \S+ tokens`)
+	cost := l.WaitMatch(spent)[0]
+	l.prompt("polish it")
+	l.api.WaitRequest(2)
+	l.prompt("ship it")
+	l.WaitFor("1 queued")
+	l.Type("and tell")
+	l.WaitFor("> and tell")
+	quit(t, l.Pane)
+	checkNobodyLeft(t, l.env)
+
+	l.open("--continue")
+	l.WaitFor("taken up again; 1 queued, held")
+	l.WaitFor("It is built.")
+	l.WaitFor("> and tell")
+	if again := l.WaitMatch(spent)[0]; again != cost || strings.HasPrefix(cost, "$0.0000") {
+		t.Errorf("it cost %s, and %s after it was taken up again", cost, again)
+	}
+	l.Type(" them")
+	l.WaitFor("> and tell them")
+	l.Keys("Enter")
+	l.WaitFor("They know.")
+	l.WaitFor("It is shipped.") // the queue goes on after a turn that ended well
+	l.WaitFor("idle")
+	for _, older := range []string{"and tell them", "ship it", "polish it", "build it"} {
+		l.Keys("Up")
+		l.WaitFor("> " + older)
+	}
+	l.Keys("C-u")
+	quit(t, l.Pane)
+	l.checkSameTalk("and tell them", "build it", "It is built.")
+	l.checkSameTalk("ship it", "build it", "and tell them", "They know.")
+	checkTrace(t, l.env)
+	checkNothingLeft(t, l.env)
+	checkNobodyLeft(t, l.env)
+}
+
+// run runs kitsoki to its end without a terminal, in the same environment and directory.
+func (l *lasting) run(args ...string) (out string, code int) {
+	l.t.Helper()
+	cmd := exec.CommandContext(l.t.Context(), program(l.t), append(args, "--cwd", l.dir)...)
+	cmd.Env, cmd.Dir = l.env, l.dir
+	said, err := cmd.CombinedOutput()
+	if exit := (*exec.ExitError)(nil); err != nil && !errors.As(err, &exit) {
+		l.t.Fatal(err)
+	}
+	return string(said), cmd.ProcessState.ExitCode()
+}
+
+// A session belongs to one process: whoever else comes is told so, and disturbs nothing.
+func TestClaudesSessionIsOpenElsewhere(t *testing.T) {
+	t.Parallel()
+	l := last(t, first(), goOn("toolu_db", "Well chosen."))
+	l.askedWithDraft("build it", "half an answer")
+	id := filepath.Base(filepath.Dir(traceFile(t, l.env)))
+	for _, args := range [][]string{{"--plain", "--resume", id}, {"--plain", "--continue"}, {"turn", "go on", "--session", "last"}} {
+		out, code := l.run(args...)
+		if code != 1 || !strings.Contains(out, id) || !strings.Contains(out, "open in another kitsoki") || strings.Contains(out, "--help") {
+			t.Errorf("%v: exit code %d, %q", args, code, out)
+		}
+	}
+	l.WaitFor("half an answer")
+	quiet()
+	l.Keys("Enter")
+	l.WaitFor("Well chosen.")
+	l.WaitFor("idle")
+	l.leave("answered")
+	checkNobodyLeft(t, l.env)
+}
+
+// A turn without an operator goes on with a session of the terminal, and the terminal with it afterwards.
+func TestClaudesTurnsFromAShellAndTheTerminal(t *testing.T) {
+	t.Parallel()
+	l := last(t, then("build it", "It is built."), then("test it", "It is tested."), then("ship it", "It is shipped."))
+	l.prompt("build it")
+	l.WaitFor("It is built.")
+	l.WaitFor("idle")
+	l.Type("ship")
+	l.WaitFor("> ship")
+	quit(t, l.Pane)
+	if out, code := l.run("turn", "test it", "--session", "last"); code != 0 || strings.TrimSpace(out) != "It is tested." {
+		t.Errorf("exit code %d, %q", code, out)
+	}
+	l.checkSameTalk("test it", "build it", "It is built.")
+
+	l.open("--continue")
+	l.WaitFor("It is built.")
+	l.WaitFor("It is tested.")
+	l.WaitFor("> ship")
+	l.Type(" it")
+	l.WaitFor("> ship it")
+	l.Keys("Enter")
+	l.WaitFor("It is shipped.")
+	l.WaitFor("idle")
+	l.checkSameTalk("ship it", "build it", "test it", "It is tested.")
+	l.leave()
 	checkNobodyLeft(t, l.env)
 }

@@ -205,6 +205,9 @@ func (f *runFlags) open(cmd *cobra.Command, m *session.Manager) (*session.Sessio
 	if errors.Is(err, trace.ErrNoSession) || errors.Is(err, trace.ErrAmbiguous) {
 		return nil, fmt.Errorf("%w; kitsoki sessions lists them", err)
 	}
+	if errors.Is(err, session.ErrInUse) {
+		return nil, &exitError{code: exitFailed, err: err}
+	}
 	return s, err
 }
 

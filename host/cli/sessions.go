@@ -182,13 +182,19 @@ func newestIn(state, dir string) (string, error) {
 	if err != nil {
 		return "", lacking("the sessions cannot be read: %w", err)
 	}
+	live := ""
 	for _, s := range slices.Backward(all) {
-		if trace.Live(s.Path) {
-			continue
-		}
-		if sum, err := trace.Summarise(s); err == nil && sum.Dir == abs && (sum.Turns > 0 || hasLeft(s)) {
+		sum, err := trace.Summarise(s)
+		switch {
+		case err != nil || sum.Dir != abs:
+		case trace.Live(s.Path):
+			live = cmp.Or(live, s.ID)
+		case sum.Turns > 0 || hasLeft(s):
 			return s.ID, nil
 		}
+	}
+	if live != "" {
+		return "", &exitError{code: exitFailed, err: fmt.Errorf("session %s: %w, and no other one of %s could go on", live, session.ErrInUse, askbridge.Safe(abs))}
 	}
 	return "", &exitError{code: exitUsage, err: errors.New("no session of " + askbridge.Safe(abs) + " is kept that could go on; kitsoki sessions lists them all")}
 }
