@@ -177,3 +177,229 @@ func nextRequest(t *testing.T, prompts <-chan agent.Request) agent.Request {
 		return agent.Request{}
 	}
 }
+
+// lostTwo is the state of a process that was killed while the agent and one of its sub-agents asked.
+func lostTwo(t *testing.T) (state string) {
+	t.Helper()
+	ctx := context.Background()
+	state = t.TempDir()
+	other := host.OperatorQuestion{Question: "declined", Options: []host.OperatorOption{{Label: "yes"}, {Label: "no"}}}
+	m := managerAt(t, state, func(ctx context.Context, req agent.Request, obs agent.Observer) (agent.Result, error) {
+		obs.Event(agent.Init{Conversation: "talk-1", Model: "m"}, nil)
+		obs.Line([]byte(`{"type":"system","subtype":"init","session_id":"talk-1","model":"m"}`))
+		board, _ := host.OperatorPrompterFrom(ctx)
+		done := make(chan error, 2)
+		ask := func(asker host.Asker, q host.OperatorQuestion) {
+			_, err := board.Ask(host.WithAskRequest(ctx, host.AskRequest{ToolUseID: q.Header, Asker: asker}), req.SessionID, []host.OperatorQuestion{q})
+			done <- err
+		}
+		go ask(host.Asker{Agent: "scripted"}, which)
+		go ask(host.Asker{Agent: "scripted", Path: []string{"tests"}}, other)
+		<-done
+		<-done
+		return agent.Result{Conversation: "talk-1"}, context.Cause(ctx)
+	})
+	s, err := m.OpenSession(ctx, Spec{Agent: "scripted", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks := make(holder, 4)
+	detach, err := s.Attach("terminal", asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(detach)
+	if err := s.StartTurn(ctx, "go"); err != nil {
+		t.Fatal(err)
+	}
+	first, second := asks.next(t).Info().ID, asks.next(t).Info().ID
+	if err := s.Queue(ctx, "and then"); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "both are on the desk", func() bool {
+		data, _ := os.ReadFile(filepath.Join(state, s.ID(), deskName))
+		return strings.Contains(string(data), first) && strings.Contains(string(data), second) && strings.Contains(string(data), "and then")
+	})
+	until(t, "the transcript is on the disk", func() bool {
+		data, _ := os.ReadFile(filepath.Join(state, s.ID(), trace.TranscriptName))
+		return strings.Contains(string(data), first) && strings.Contains(string(data), second)
+	})
+	return crash(t, state)
+}
+
+// takenUp takes the last session of a state up again, with an operator at it.
+func takenUp(t *testing.T, state string, r runner) (s *Session, asks holder) {
+	t.Helper()
+	s, err := managerAt(t, state, r).Resume(context.Background(), "last", Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	asks = make(holder, 4)
+	detach, err := s.Attach("terminal", asks)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(detach)
+	return s, asks
+}
+
+// both are the asks of lostTwo, the agent's own first.
+func (h holder) both(t *testing.T) (own, sub host.Ask) {
+	t.Helper()
+	own, sub = h.next(t), h.next(t)
+	if len(own.Info().Asker.Path) > 0 {
+		own, sub = sub, own
+	}
+	return own, sub
+}
+
+// Two asks that were open at a kill are both asked again, and what came of them goes to the agent at once, as it would
+// have; then the queue goes on. The words of a decline, and what was noted beside an answer, go along.
+func TestTwoAsksThatAreLostAreOneMessage(t *testing.T) {
+	ctx := context.Background()
+	prompts := make(chan agent.Request, 10)
+	s, asks := takenUp(t, lostTwo(t), atWork(prompts))
+	own, sub := asks.both(t)
+	if err := own.Answer(ctx, []host.Answer{{Picked: []int{0}, Note: "for now"}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "one is left", func() bool { return snap(t, s).Asks == 1 })
+	if snap(t, s).Turn != 1 || len(prompts) > 0 {
+		t.Error("a turn was started while the other ask is open")
+	}
+	if err := sub.Decline(ctx, "who knows", nil); err != nil {
+		t.Fatal(err)
+	}
+	got := nextRequest(t, prompts).Prompt
+	for _, want := range []string{
+		"2 calls asked the operator with mcp__operator__ask before this conversation was interrupted.",
+		`1. asked by you: {"answers":{"Which ‹one›?\nSay.":"left"},"notes":{"Which ‹one›?\nSay.":"for now"}}`,
+		"2. asked by your sub-agent tests: the operator declined to answer: who knows. Go on",
+	} {
+		if !strings.Contains(got, want) {
+			t.Errorf("the agent was sent %q, which lacks %q", got, want)
+		}
+	}
+	if got := nextRequest(t, prompts).Prompt; got != "and then" {
+		t.Errorf("the queue went on with %q", got)
+	}
+	until(t, "the session is idle", func() bool { return snap(t, s).State == Idle })
+	if err := s.Close(ctx, host.HostClosing); err != nil {
+		t.Fatal(err)
+	}
+	checkFile(t, s.TracePath())
+}
+
+// A question that reads like an outcome is a question.
+func TestAQuestionThatReadsDeclined(t *testing.T) {
+	ctx := context.Background()
+	prompts := make(chan agent.Request, 10)
+	s, asks := takenUp(t, lostTwo(t), atWork(prompts))
+	own, sub := asks.both(t)
+	if err := sub.Answer(ctx, []host.Answer{{Picked: []int{1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := own.Decline(ctx, "", nil); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextRequest(t, prompts).Prompt; !strings.Contains(got, `asked by your sub-agent tests: {"answers":{"declined":"no"}}`) {
+		t.Errorf("the agent was sent %q", got)
+	}
+	nextRequest(t, prompts)
+	until(t, "the session is idle", func() bool { return snap(t, s).State == Idle })
+}
+
+// A lost ask is no part of a turn: it outlives the stop of one, with what was typed into it; and a close, too.
+func TestALostAskOutlivesAStopAndAClose(t *testing.T) {
+	ctx := context.Background()
+	state := lostTwo(t)
+	started := make(chan struct{})
+	s, asks := takenUp(t, state, func(ctx context.Context, _ agent.Request, _ agent.Observer) (agent.Result, error) {
+		close(started)
+		<-ctx.Done()
+		return agent.Result{}, context.Cause(ctx)
+	})
+	own, _ := asks.both(t)
+	if err := own.SetDraft(ctx, 0, host.Draft{Answer: host.Answer{Text: "typed later"}, Rev: own.Draft(0).Rev}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.StartTurn(ctx, "meanwhile"); err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	if err := s.CancelTurn(ctx); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		own, _ = asks.both(t)
+		if got := own.Draft(0).Text; got != "typed later" {
+			t.Errorf("it came back with %q", got)
+		}
+		if err := s.Close(ctx, host.HostClosing); err != nil {
+			t.Fatal(err)
+		}
+		checkFile(t, s.TracePath())
+		s, asks = takenUp(t, crash(t, state), atWork(make(chan agent.Request, 10)))
+	}
+}
+
+// An agent that does not come to read what it is owed gets it with the next prompt; the queue waits meanwhile.
+func TestWhatIsOwedGoesAlongWithTheNextPrompt(t *testing.T) {
+	ctx := context.Background()
+	prompts := make(chan agent.Request, 10)
+	failing := true
+	s, _ := takenUp(t, killedAnswered(t, nil, "", host.Answer{Picked: []int{0}}), func(ctx context.Context, req agent.Request, obs agent.Observer) (agent.Result, error) {
+		if failing {
+			prompts <- req
+			return agent.Result{}, errors.New("there is no such conversation")
+		}
+		return atWork(prompts)(ctx, req, obs)
+	})
+	nextRequest(t, prompts)
+	until(t, "the turn has failed", func() bool { return snap(t, s).State == Failed })
+	if got := snap(t, s); len(got.Queue) != 1 || !got.Held {
+		t.Errorf("the queue is %+v", got)
+	}
+	failing = false
+	const answer = `{"answers":{"Which ‹one›?\nSay.":"left"}}`
+	if err := s.StartTurn(ctx, "/compact"); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextRequest(t, prompts).Prompt; got != "/compact" {
+		t.Errorf("a command of the agent's became %q", got)
+	}
+	if got := nextRequest(t, prompts).Prompt; !strings.HasSuffix(got, answer) {
+		t.Errorf("then came %q", got)
+	}
+	if got := nextRequest(t, prompts).Prompt; got != "and then" {
+		t.Errorf("then came %q", got)
+	}
+	until(t, "the session is idle", func() bool { return snap(t, s).State == Idle })
+	if err := s.Close(ctx, host.HostClosing); err != nil {
+		t.Fatal(err)
+	}
+	checkFile(t, s.TracePath())
+}
+
+// What is handed over without the operator's doing does not let his queue go: that stays held. A turn without an
+// operator carries it along.
+func TestWhatIsOwedAndTheQueue(t *testing.T) {
+	ctx := context.Background()
+	state := killedAnswered(t, nil, "", host.Answer{Picked: []int{0}})
+	prompts := make(chan agent.Request, 10)
+	s, err := managerAt(t, crash(t, state), atWork(prompts)).Resume(ctx, "last", Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx, Input{Prompt: "from a shell"}); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextRequest(t, prompts).Prompt; !strings.HasSuffix(got, "\"left\"}}\n\nfrom a shell") {
+		t.Errorf("the agent was sent %q", got)
+	}
+	s, _ = takenUp(t, state, atWork(make(chan agent.Request, 10)))
+	until(t, "what is owed was taken", func() bool { got := snap(t, s); return got.Turn == 2 && got.State == Idle })
+	if got := snap(t, s); len(got.Queue) != 1 || !got.Held {
+		t.Errorf("the queue is %+v", got)
+	}
+}
