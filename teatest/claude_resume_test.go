@@ -2,6 +2,7 @@ package teatest
 
 import (
 	"errors"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -359,4 +360,30 @@ func TestClaudesTurnsFromAShellAndTheTerminal(t *testing.T) {
 	l.checkSameTalk("ship it", "build it", "test it", "It is tested.")
 	l.leave()
 	checkNobodyLeft(t, l.env)
+}
+
+// A conversation that the agent has thrown away, as claude does some time after its last turn, fails one turn, and the next one begins
+// anew.
+func TestClaudeHasForgottenTheConversation(t *testing.T) {
+	t.Parallel()
+	l := last(t, then("build it", "It is built."), then("ship it", "It is shipped."))
+	l.prompt("build it")
+	l.WaitFor("It is built.")
+	l.WaitFor("idle")
+	quit(t, l.Pane)
+	if err := os.RemoveAll(filepath.Join(lookup(l.env, "HOME"), ".claude", "projects")); err != nil {
+		t.Fatal(err)
+	}
+	l.open("--continue")
+	l.WaitFor("It is built.")
+	l.prompt("ship it")
+	l.WaitFor("No conversation found")
+	l.WaitFor("your next prompt begins a new one")
+	l.WaitFor("failed")
+	l.Keys("Up")
+	quiet()
+	l.Keys("Enter")
+	l.WaitFor("It is shipped.")
+	l.WaitFor("idle")
+	l.leave()
 }

@@ -124,6 +124,8 @@ var (
 	ErrTime     = errors.New("the agent's time is used up")
 	ErrSchema   = errors.New("the agent returned no value that fits the schema")
 	ErrRequest  = errors.New("the request cannot be dispatched") // nothing was started
+
+	ErrForgotten = errors.New("the agent does not have the conversation any more")
 )
 
 func failf(err error, format string, args ...any) *Failure {

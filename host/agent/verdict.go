@@ -92,10 +92,18 @@ func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords str
 		return res, r.req.outOfTurns(failureText(r.ended))
 	case r.ended.Subtype == "error_max_structured_output_retries":
 		return res, unfit(failureText(r.ended))
+	case r.ended.IsError && r.forgotten():
+		return res, failf(ErrForgotten, "%s", withWords("the agent failed", failureText(r.ended)))
 	case r.ended.IsError:
 		return res, failf(nil, "%s", withWords("the agent failed", failureText(r.ended)))
 	}
 	return res, nil
+}
+
+// forgotten reports whether the agent does not have the conversation that it was to continue. Measured: 2.1.332 says so
+// before it calls its model. Its setting cleanupPeriodDays, 30 where it is not set, is how long it keeps them.
+func (r *run) forgotten() bool {
+	return r.req.Conversation != "" && r.requests == 0 && strings.Contains(failureText(r.ended), "No conversation found")
 }
 
 // stopped is the end of a run that its context ended: by a limit of ours, which has a sentence of its own, or by

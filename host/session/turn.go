@@ -166,6 +166,10 @@ func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch stri
 	if res.Conversation != "" {
 		s.conversation = res.Conversation
 	}
+	if errors.Is(err, agent.ErrForgotten) {
+		s.conversation = ""
+		s.emit(Event{Kind: Notice, Failed: true, Text: "the agent does not have this conversation any more: your next prompt begins a new one, which knows nothing of the log above"})
+	}
 	s.branch = branch
 	s.costUSD += res.CostUSD
 	s.tokens += res.Usage.Total()
