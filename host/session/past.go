@@ -62,7 +62,9 @@ func readPast(path string) (past, error) {
 		case err != nil:
 			return p, err
 		}
-		if e, err := rec.Decode(); err == nil {
+		if rec.Event == (trace.AgentTool{}).Name() { // most of a long trace, and only that it is there counts
+			p.wentOn()
+		} else if e, err := rec.Decode(); err == nil {
 			p.add(e)
 		}
 	}
@@ -88,8 +90,6 @@ func (p *past) add(e host.Event) {
 		if e.Conversation != "" {
 			p.conversation = e.Conversation
 		}
-	case trace.AgentTool:
-		p.wentOn()
 	case host.QuestionAsked:
 		p.asked(e)
 	case host.QuestionAnswered:
@@ -140,7 +140,9 @@ func (p *past) delivered(e host.QuestionDelivered) {
 
 // wentOn notes that the agent goes on: it does so without the answers that are known not to have reached it.
 func (p *past) wentOn() {
-	p.said = slices.DeleteFunc(p.said, func(a saidOnce) bool { return a.refused })
+	if len(p.said) > 0 {
+		p.said = slices.DeleteFunc(p.said, func(a saidOnce) bool { return a.refused })
+	}
 }
 
 // turnEnded notes the end of a turn. Of a process that lived to write it the operator was told which answers had not

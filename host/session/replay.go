@@ -78,7 +78,7 @@ func (p *replayer) line(line []byte) {
 		Event string          `json:"event"`
 		Data  json.RawMessage `json:"data"`
 	}
-	if json.Unmarshal(line, &own) == nil && own.Type == "kitsoki" {
+	if bytes.HasPrefix(line, []byte(`{"type":"kitsoki"`)) && json.Unmarshal(line, &own) == nil && own.Type == "kitsoki" {
 		p.s.then = own.Time
 		if e, err := (trace.Record{Event: own.Event, Data: own.Data}).Decode(); err == nil && e != nil {
 			p.event(e)

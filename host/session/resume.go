@@ -32,8 +32,9 @@ func (m *Manager) Resume(_ context.Context, name string, spec Spec) (*Session, e
 	// Opened first: two processes that come at once would both find that nobody writes it.
 	file := trace.NewFile(stored.Path, m.trace)
 	openErr := file.Open()
-	if errors.Is(openErr, trace.ErrLocked) {
-		return nil, fmt.Errorf("session %s: %w; end it there first", stored.ID, ErrInUse)
+	// A trace that was put in place of another, by an editor or from a backup, has lost its lock; the transcript has not.
+	if errors.Is(openErr, trace.ErrLocked) || trace.Live(filepath.Join(filepath.Dir(stored.Path), trace.TranscriptName)) {
+		return nil, errors.Join(fmt.Errorf("session %s: %w; end it there first", stored.ID, ErrInUse), file.Close())
 	}
 	s, p, err := m.again(stored, file, spec)
 	if err != nil {

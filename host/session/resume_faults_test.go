@@ -243,3 +243,26 @@ func TestTheClockGoesBack(t *testing.T) {
 	}
 	checkFile(t, s.TracePath())
 }
+
+// A trace that was replaced under a living process is not locked any more; the session is in use all the same.
+func TestATraceThatHasLostItsLock(t *testing.T) {
+	ctx := context.Background()
+	state := t.TempDir()
+	s, err := managerAt(t, state, askingRunner(make(chan agent.Request, 1))).OpenSession(ctx, Spec{Agent: "scripted", Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Run(ctx, Input{Prompt: "hello"}); err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(s.TracePath())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := writeWhole(s.TracePath(), data); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := managerAt(t, state, nil).Resume(ctx, "last", Spec{}); !errors.Is(err, ErrInUse) {
+		t.Errorf("the second process got %v", err)
+	}
+}
