@@ -24,6 +24,8 @@ var house = map[string][]string{
 	"host/settings": {},
 	"host/session":  {"askbridge", "host", "host/agent", "host/gate", "host/trace"},
 	"host/gate":     {"askbridge", "host"},
+	"host/rpc":      {"askbridge/frame"},
+	"host/serve":    {"askbridge", "host", "host/agent", "host/rpc", "host/session", "host/trace"},
 	"tui":           {"askbridge", "host", "host/session", "host/control"},
 
 	"host/gate/classify": {},
@@ -43,6 +45,7 @@ var outside = map[string][]string{
 	"askbridge": {"golang.org/x/sys", "golang.org/x/time", "github.com/rivo/uniseg"},
 	"mcpstdio":  {"github.com/mark3labs/mcp-go"},
 	"host":      {},
+	"host/rpc":  {"golang.org/x/sys"},
 
 	"host/settings":      {"github.com/goccy/go-yaml"},
 	"host/gate/classify": {"mvdan.cc/sh/v3/syntax"},
@@ -77,6 +80,8 @@ func TestImportRulesRefuse(t *testing.T) {
 		{"host/session", "github.com/charmbracelet/bubbletea"}, {"host/cli", "github.com/charmbracelet/huh"},
 		{"mcpstdio", "github.com/spf13/cobra"}, {"host", "github.com/google/uuid"}, {"lib", "fmt"},
 		{"host/hosttest", module + "/host/agent"}, {"mcpstdio/studio", module + "/tui"},
+		{"host/rpc", module + "/host/session"}, {"host/rpc", module + "/askbridge"}, {"host/serve", module + "/tui"},
+		{"host/session", module + "/host/serve"}, {"host/rpc", "github.com/google/uuid"},
 	} {
 		if judge(bad[0], bad[1]) == "" {
 			t.Errorf("%s may import %s", bad[0], bad[1])
@@ -84,7 +89,7 @@ func TestImportRulesRefuse(t *testing.T) {
 	}
 	for _, good := range [][2]string{
 		{"tui/question", module + "/tui/keys"}, {"host/agent/scripted", "github.com/goccy/go-yaml"},
-		{"host/cli", module + "/tui"}, {"askbridge", "net"}, {"tui", "github.com/charmbracelet/huh"},
+		{"host/cli", module + "/tui"}, {"host/rpc", module + "/askbridge/frame"}, {"askbridge", "net"}, {"tui", "github.com/charmbracelet/huh"},
 	} {
 		if problem := judge(good[0], good[1]); problem != "" {
 			t.Errorf("%s may not import %s: %s", good[0], good[1], problem)

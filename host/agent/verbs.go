@@ -39,7 +39,16 @@ func (r Request) onlyReads() bool { return r.Verb == Ask || r.Verb == Decide || 
 // maxArgument is what one argument can be at most, in bytes: the kernel's 128 KiB, less its end.
 const maxArgument = 128<<10 - 1
 
-// check says what is wrong with a request before anything is started.
+// Check says what is wrong with a request, without starting anything. Run says the same, as an ErrRequest.
+func (r Request) Check() error {
+	err := r.check()
+	if err == nil && r.Verb == Decide {
+		_, err = compileSchema(r.Schema)
+	}
+	return err
+}
+
+// check is Check but for the schema's own faults.
 func (r Request) check() error {
 	if _, err := ParseVerb(string(r.Verb)); err != nil {
 		return err

@@ -144,30 +144,39 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 
 // manager puts together what sessions need. done ends what it started, once the manager is closed.
 func (f *runFlags) manager() (m *session.Manager, done func(), err error) {
+	opt, done, err := f.managerOptions()
+	if err != nil {
+		return nil, nil, err
+	}
+	return session.NewManager(opt), done, nil
+}
+
+// managerOptions are what a manager is made of. done ends what they started.
+func (f *runFlags) managerOptions() (opt session.ManagerOptions, done func(), err error) {
 	exe, err := os.Executable()
 	if err != nil {
-		return nil, nil, lacking("this program does not know where it is: %w", err)
+		return opt, nil, lacking("this program does not know where it is: %w", err)
 	}
 	self := []string{exe}
 	if f.resume == "" && !f.goOn {
 		if _, err := f.command(self, f.agent); err != nil {
-			return nil, nil, err // before anything is made
+			return opt, nil, err // before anything is made
 		}
 	}
 	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
 	if err != nil {
-		return nil, nil, lacking("no place for the agent's socket: %w", err)
+		return opt, nil, lacking("no place for the agent's socket: %w", err)
 	}
 	if _, err := askbridge.Sweep(runtimeDir); err != nil {
-		return nil, nil, lacking("what a killed kitsoki left behind could not be removed: %w", err)
+		return opt, nil, lacking("what a killed kitsoki left behind could not be removed: %w", err)
 	}
 	logger, closeLog, err := openLog(f.log)
 	if err != nil {
-		return nil, nil, err
+		return opt, nil, err
 	}
 	dispatcher := &agent.Dispatcher{Self: self, Runtime: runtimeDir, Env: os.Environ()}
 	home, _ := os.UserHomeDir() // where there is none, none of its secrets are
-	return session.NewManager(session.ManagerOptions{
+	return session.ManagerOptions{
 		Runner: dispatcher,
 		Gate: gate.Options{
 			Self: self, Home: home, Level: wall.Probe().Level(),
@@ -180,7 +189,7 @@ func (f *runFlags) manager() (m *session.Manager, done func(), err error) {
 		Log:    logger,
 		Agent:  func(name string) (agent.Command, error) { return f.command(self, name) },
 		Agents: settings.Agents(),
-	}), closeLog, nil
+	}, closeLog, nil
 }
 
 // open opens the session that the flags name: a new one, or one of before.

@@ -3,7 +3,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -31,6 +30,7 @@ type turnFlags struct {
 	system   string
 	budget   float64
 	maxTurns int
+	tools    []string
 	limit    time.Duration
 	json     bool
 }
@@ -60,6 +60,7 @@ Exit codes: 0 done, 1 the agent failed, 2 usage, 3 something the machine lacks, 
 	flags.Float64Var(&f.budget, "budget", 0, "the most that it may cost, in dollars")
 	flags.IntVar(&f.maxTurns, "max-turns", 0, "the most turns that the agent may take")
 	flags.DurationVar(&f.limit, "limit", agent.DefaultLimit, "the most time that it may take")
+	flags.StringSliceVar(&f.tools, "tools", nil, "the agent's own tools that it keeps, such as Read,Grep (default: all that its access has)")
 	flags.BoolVar(&f.json, "json", false, "print one JSON object instead of the agent's words")
 	flags.StringVar(&f.scenario, "scenario", "", "what the scripted agent plays")
 	addSessionFlags(cmd, f.runFlags)
@@ -69,25 +70,6 @@ Exit codes: 0 done, 1 the agent failed, 2 usage, 3 something the machine lacks, 
 	_ = cmd.RegisterFlagCompletionFunc("session", completeSessions)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error { return f.run(cmd, args) }
 	return cmd
-}
-
-// turnReport is what --json prints.
-type turnReport struct {
-	Session      string          `json:"session"`
-	Turn         int             `json:"turn"`
-	Verb         agent.Verb      `json:"verb"`
-	Outcome      string          `json:"outcome"` // done, failed, timed_out or stopped
-	Error        string          `json:"error,omitempty"`
-	Text         string          `json:"text"`
-	Value        json.RawMessage `json:"value,omitempty"` // of decide
-	Files        []string        `json:"files,omitempty"` // that the agent says it changed
-	Diff         string          `json:"diff,omitempty"`  // what a task changed in the directory, as git sees it
-	Truncated    bool            `json:"diff_truncated,omitempty"`
-	Conversation string          `json:"conversation,omitempty"`
-	CostUSD      float64         `json:"cost_usd"`
-	Tokens       int64           `json:"tokens"`
-	Attempts     int             `json:"attempts"`
-	DurationMS   int64           `json:"duration_ms"`
 }
 
 func (f *turnFlags) run(cmd *cobra.Command, args []string) error {
@@ -110,26 +92,27 @@ func (f *turnFlags) run(cmd *cobra.Command, args []string) error {
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	began := time.Now()
 	stopProgress := progress(cmd.ErrOrStderr(), s)
-	res, err := s.Run(ctx, in)
+	report, err := s.RunReport(ctx, in)
 	stopProgress()
-	report := f.report(ctx, s, in, res, err)
-	report.DurationMS = time.Since(began).Milliseconds()
 	closing, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	if closeErr := manager.Close(closing, host.HostClosing); closeErr != nil && err == nil {
 		err = closeErr
 	}
-	if printErr := report.print(cmd.OutOrStdout(), f.json); printErr != nil {
+	if printErr := printTurn(cmd.OutOrStdout(), report, f.json); printErr != nil {
 		return printErr
+	}
+	if err == nil && report.Outcome == session.DeniedTurn {
+		return &exitError{code: exitFailed, err: fmt.Errorf("the agent came to its end, but %d of its actions were denied: nobody can be asked in this run; "+
+			"--access edit lets it change files in its directory", report.Denials)}
 	}
 	return exitOf(ctx, err)
 }
 
 // input reads what the turn works off.
 func (f *turnFlags) input(cmd *cobra.Command, args []string) (session.Input, error) {
-	in := session.Input{Effort: f.effort, SystemPrompt: f.system, BudgetUSD: f.budget, MaxTurns: f.maxTurns, Limit: f.limit}
+	in := session.Input{Effort: f.effort, SystemPrompt: f.system, BudgetUSD: f.budget, MaxTurns: f.maxTurns, Limit: f.limit, Tools: f.tools}
 	var err error
 	if in.Verb, err = agent.ParseVerb(f.verb); err != nil {
 		return in, err
@@ -162,31 +145,8 @@ func (f *turnFlags) input(cmd *cobra.Command, args []string) (session.Input, err
 	return in, nil
 }
 
-func (f *turnFlags) report(ctx context.Context, s *session.Session, in session.Input, res session.Result, err error) turnReport {
-	r := turnReport{
-		Session: s.ID(), Verb: in.Verb, Outcome: "done", Text: res.Text, Value: res.Structured, Files: res.Files,
-		Diff: res.Changed.Text, Truncated: res.Changed.Truncated,
-		Conversation: res.Conversation, CostUSD: res.CostUSD, Tokens: res.Usage.Total(), Attempts: res.Attempts,
-	}
-	if snap, snapErr := s.Snapshot(ctx); snapErr == nil {
-		r.Turn = snap.Turn
-	}
-	switch {
-	case err == nil:
-		return r
-	case ctx.Err() != nil:
-		r.Outcome = "stopped"
-	case errors.Is(err, agent.ErrTime):
-		r.Outcome = "timed_out"
-	default:
-		r.Outcome = "failed"
-	}
-	r.Error = err.Error()
-	return r
-}
-
-// print writes the value, else the words, else nothing: what went wrong is said on standard error.
-func (r turnReport) print(out io.Writer, asJSON bool) error {
+// printTurn writes the value, else the words, else nothing: what went wrong is said on standard error.
+func printTurn(out io.Writer, r session.Report, asJSON bool) error {
 	if asJSON {
 		return printJSON(out, r)
 	}
@@ -194,7 +154,7 @@ func (r turnReport) print(out io.Writer, asJSON bool) error {
 	if r.Value != nil {
 		text = string(r.Value)
 	}
-	if text == "" || r.Outcome != "done" {
+	if text == "" || r.Outcome != session.Done && r.Outcome != session.DeniedTurn {
 		return nil
 	}
 	_, err := fmt.Fprintln(out, askbridge.SafeText(strings.TrimRight(text, "\n")))

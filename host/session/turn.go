@@ -32,17 +32,23 @@ type Input struct {
 	BudgetUSD    float64 // 0: none
 	MaxTurns     int     // of the agent's; 0: none
 	Limit        time.Duration
+	Tools        []string // that the agent keeps, as in agent.Request; nil: all
+	Retries      int      // of decide, as in agent.Request
 
 	typed string // as an operator wrote it; empty: Prompt
 }
 
+func (in Input) verb() agent.Verb { return cmp.Or(in.Verb, agent.Converse) }
+
 // Result is what a turn came to.
 type Result struct {
 	agent.Result
+	gated   bool // the gate stood before it
 	Changed Diff // what a task changed in the directory, whoever says so; empty where git cannot tell
 }
 
-// Run starts a turn and waits for its end; ErrBusy when one is running. It is stopped when ctx ends first.
+// Run starts a turn and waits for its end; ErrBusy when one is running. It is stopped when ctx ends first, with the
+// cause where that is a *host.Unanswered, and else as one that the operator stopped.
 func (s *Session) Run(ctx context.Context, in Input) (Result, error) {
 	s.mu.Lock()
 	if s.running != nil {
@@ -57,8 +63,12 @@ func (s *Session) Run(ctx context.Context, in Input) (Result, error) {
 	select {
 	case <-t.done:
 	case <-ctx.Done():
-		t.cancel(errStopped)
-		<-t.done // a stopped agent ends within its grace
+		var why *host.Unanswered
+		if errors.As(context.Cause(ctx), &why) {
+			t.cancel(why)
+		}
+		t.cancel(errStopped) // the first one counts
+		<-t.done             // a stopped agent ends within its grace
 	}
 	return t.result, t.err
 }
@@ -86,9 +96,10 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 	t := &turn{number: s.turn, access: s.access, cancel: cancel, done: make(chan struct{}), carries: carries}
 	s.running = t
 	req := agent.Request{
-		Verb: cmp.Or(in.Verb, agent.Converse), Prompt: in.Prompt, SessionID: s.id, Conversation: s.conversation,
+		Verb: in.verb(), Prompt: in.Prompt, SessionID: s.id, Conversation: s.conversation,
 		Model: s.opt.Model, Dir: s.opt.Dir, Access: s.access, AskWait: s.m.opt.Wait,
 		Schema: in.Schema, Effort: in.Effort, SystemPrompt: in.SystemPrompt, BudgetUSD: in.BudgetUSD, MaxTurns: in.MaxTurns, Limit: in.Limit,
+		Tools: in.Tools, Retries: in.Retries,
 	}
 	if s.gate != nil && req.Access == agent.Gated {
 		t.gate = s.gate.Turn(t.number, s.opt.Dir)
@@ -114,7 +125,7 @@ func (s *Session) runTurn(ctx context.Context, t *turn, req agent.Request, start
 	if t.gate != nil {
 		t.gate.End()
 	}
-	t.result, t.err = Result{Result: res, Changed: before.changes(context.Background())}, err
+	t.result, t.err = Result{Result: res, gated: t.gate != nil, Changed: before.changes(context.Background())}, err
 	branch := Branch(context.Background(), s.opt.Dir)
 	s.endTurn(t, n.began, began, branch)
 }
