@@ -13,18 +13,17 @@ import (
 	"example.com/kitsoki/host/session"
 )
 
-// params are those of a verb.
+// params are those of a verb. What a call can leave out is empty or nil.
 type params struct {
-	prompt, session         string
-	agent, model, dir       string
-	access, effort, system  string
-	tools                   []string
-	schema                  json.RawMessage
-	budget, limit           float64
-	maxTurns, retries       int
-	events                  bool
-	limited, budgeted       bool
-	turnsGiven, withRetries bool
+	prompt, session string
+	agent, model    string
+	dir, access     string
+	effort, system  string
+	tools           []string
+	schema          json.RawMessage
+	budget, limit   *float64
+	turns, retries  *int
+	events          bool
 }
 
 // maxSeconds keeps a limit within what a time.Duration can hold, and within reason: a year.
@@ -33,8 +32,6 @@ const maxSeconds = 366 * 24 * 3600
 // read reads the params of a verb and names all that is wrong with them.
 func (s *Server) read(verb agent.Verb, raw json.RawMessage) (params, error) {
 	var p params
-	var budget, limit *float64
-	var turns, retries *int
 	f := rpc.Params(raw,
 		rpc.Field{Name: "prompt", Want: "a string", Into: &p.prompt},
 		rpc.Field{Name: "session", Want: "a string, the id of a session to go on with", Into: &p.session},
@@ -46,28 +43,17 @@ func (s *Server) read(verb agent.Verb, raw json.RawMessage) (params, error) {
 		rpc.Field{Name: "system_prompt", Want: "a string", Into: &p.system},
 		rpc.Field{Name: "tools", Want: "a list of the names of tools", Into: &p.tools},
 		rpc.Field{Name: "schema", Want: "an object, a JSON schema", Into: &p.schema},
-		rpc.Field{Name: "budget_usd", Want: "a number above 0", Into: &budget},
-		rpc.Field{Name: "limit_seconds", Want: "a number above 0", Into: &limit},
-		rpc.Field{Name: "max_turns", Want: "a whole number above 0", Into: &turns},
-		rpc.Field{Name: "retries", Want: "a whole number, 0 for none", Into: &retries},
+		rpc.Field{Name: "budget_usd", Want: "a number above 0", Into: &p.budget},
+		rpc.Field{Name: "limit_seconds", Want: "a number above 0", Into: &p.limit},
+		rpc.Field{Name: "max_turns", Want: "a whole number above 0", Into: &p.turns},
+		rpc.Field{Name: "retries", Want: "a whole number, 0 for none", Into: &p.retries},
 		rpc.Field{Name: "events", Want: "true or false", Into: &p.events},
 	)
 	if string(p.schema) == "null" {
 		p.schema = nil
 	}
-	p.budget, p.budgeted = value(budget)
-	p.limit, p.limited = value(limit)
-	p.maxTurns, p.turnsGiven = value(turns)
-	p.retries, p.withRetries = value(retries)
 	s.check(verb, p, f)
 	return p, f.Err()
-}
-
-func value[N int | float64](n *N) (N, bool) {
-	if n == nil {
-		return 0, false
-	}
-	return *n, true
 }
 
 // check says what is wrong with params that are of the right kind.
@@ -99,17 +85,17 @@ func (s *Server) check(verb agent.Verb, p params, f *rpc.Faults) {
 			f.Add("dir", "there is no directory %q", p.dir)
 		}
 	}
-	if p.budgeted && p.budget <= 0 {
-		f.Add("budget_usd", "expected a number above 0, got %v", p.budget)
+	if p.budget != nil && *p.budget <= 0 {
+		f.Add("budget_usd", "expected a number above 0, got %v", *p.budget)
 	}
-	if p.limited && (p.limit <= 0 || p.limit > maxSeconds) {
-		f.Add("limit_seconds", "expected a number above 0 and up to %d, got %v", maxSeconds, p.limit)
+	if p.limit != nil && (*p.limit <= 0 || *p.limit > maxSeconds) {
+		f.Add("limit_seconds", "expected a number above 0 and up to %d, got %v", maxSeconds, *p.limit)
 	}
-	if p.turnsGiven && p.maxTurns <= 0 {
-		f.Add("max_turns", "expected a whole number above 0, got %d", p.maxTurns)
+	if p.turns != nil && *p.turns <= 0 {
+		f.Add("max_turns", "expected a whole number above 0, got %d", *p.turns)
 	}
-	if p.withRetries && (p.retries < 0 || p.retries > maxRetries) {
-		f.Add("retries", "expected a whole number from 0 to %d, got %d", maxRetries, p.retries)
+	if p.retries != nil && (*p.retries < 0 || *p.retries > maxRetries) {
+		f.Add("retries", "expected a whole number from 0 to %d, got %d", maxRetries, *p.retries)
 	}
 	checkWithAgent(verb, p, f)
 }
@@ -137,10 +123,21 @@ func checkWithAgent(verb agent.Verb, p params, f *rpc.Faults) {
 func (p params) input(verb agent.Verb) session.Input {
 	in := session.Input{
 		Prompt: p.prompt, Verb: verb, Schema: p.schema, Effort: p.effort, SystemPrompt: p.system, Tools: p.tools,
-		BudgetUSD: p.budget, MaxTurns: p.maxTurns, Limit: time.Duration(p.limit * float64(time.Second)), Retries: p.retries,
 	}
-	if p.withRetries && p.retries == 0 {
-		in.Retries = -1 // none; 0 stands for the default
+	if p.budget != nil {
+		in.BudgetUSD = *p.budget
+	}
+	if p.limit != nil {
+		in.Limit = max(1, time.Duration(*p.limit*float64(time.Second))) // 0 would be no limit of its own
+	}
+	if p.turns != nil {
+		in.MaxTurns = *p.turns
+	}
+	if p.retries != nil {
+		in.Retries = *p.retries
+		if in.Retries == 0 {
+			in.Retries = -1 // none; 0 stands for the default
+		}
 	}
 	return in
 }

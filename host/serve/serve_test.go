@@ -103,7 +103,8 @@ func TestWrongParams(t *testing.T) {
 		_, err := c.call("converse", p)
 		checkParams(t, err, strings.TrimSpace(field))
 	}
-	for _, schema := range []any{nil, "x", []int{1}, map[string]any{"type": "nonsense"}, map[string]any{"$ref": "http://127.0.0.1:9/x"}} {
+	deep := json.RawMessage(strings.Repeat(`{"not":`, 5000) + "{}" + strings.Repeat("}", 5000)) // would take minutes to compile
+	for _, schema := range []any{deep, nil, "x", []int{1}, map[string]any{"type": "nonsense"}, map[string]any{"$ref": "http://127.0.0.1:9/x"}} {
 		_, err := c.call("decide", params1{"prompt": "p", "schema": schema})
 		checkParams(t, err, "schema")
 	}
