@@ -96,6 +96,7 @@ func TestServeClientsThatGoAway(t *testing.T) {
 	if err := <-done; outcomeOf(err) != "stopped" {
 		t.Errorf("the call that stays: %v", err)
 	}
+	s.checkSessions(6)
 }
 
 // A call can be taken back while it runs and while it waits.
@@ -185,6 +186,7 @@ func TestServeMindsNoGarbage(t *testing.T) {
 	}
 	s.ends()
 	<-done
+	s.checkSessions(5)
 }
 
 // peakMemory is the most that a process had in memory, in KiB.

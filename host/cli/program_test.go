@@ -1,7 +1,9 @@
 package cli
 
 import (
+	"os"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 )
@@ -13,5 +15,21 @@ func TestProgramScripts(t *testing.T) {
 		Dir:                 "testdata/program",
 		RequireExplicitExec: true,
 		Setup:               plainHome,
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			// exists-soon PATH waits until another process has made a file.
+			"exists-soon": func(ts *testscript.TestScript, _ bool, args []string) {
+				tick := time.NewTicker(10 * time.Millisecond)
+				defer tick.Stop()
+				for end := time.Now().Add(20 * time.Second); ; <-tick.C {
+					_, err := os.Stat(ts.MkAbs(args[0]))
+					if err == nil {
+						return
+					}
+					if time.Now().After(end) {
+						ts.Check(err)
+					}
+				}
+			},
+		},
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -306,5 +307,40 @@ func TestASessionIsBusyWithOneCall(t *testing.T) {
 	checkFailure(t, err, "busy")
 	if err := m.Close(soon(t), host.HostClosing); err != nil {
 		t.Error(err)
+	}
+}
+
+// The page names every method, field, outcome and limit as they are.
+func TestThePageIsTrue(t *testing.T) {
+	text, err := os.ReadFile("../../docs/agent-serve.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	page := string(text)
+	want := []string{
+		fmt.Sprintf("(%d bytes)", rpc.MaxLine), fmt.Sprintf("%d requests of the connection", rpc.MaxInHand), fmt.Sprintf("%d connections", rpc.MaxConns),
+		fmt.Sprintf("at once (%d)", DefaultParallel), fmt.Sprintf("up to %d |", MaxWaiting), fmt.Sprintf("0 to %d, else %d", maxRetries, agent.DefaultRetries),
+		fmt.Sprintf("else %d |", int(agent.DefaultLimit.Seconds())), fmt.Sprintf("cut at %d KiB", maxText>>10),
+	}
+	r := serving(t, 0, nil)
+	for method := range r.s.Methods() {
+		want = append(want, "`"+method+"`")
+	}
+	_, err = r.s.read(agent.Ask, json.RawMessage(`{"nope":1}`))
+	_, fields, _ := strings.Cut(err.Error(), "there are ")
+	fields, _, _ = strings.Cut(fields, ";")
+	for field := range strings.SplitSeq(fields, ", ") {
+		want = append(want, "| `"+field+"` | ")
+	}
+	for _, outcome := range []string{"failed", "timed_out", "stopped", "budget", "turns", "schema", "busy", "not_found"} {
+		want = append(want, fmt.Sprintf("| %d | `%s` | ", codeOf(outcome), outcome))
+	}
+	if len(want) < 30 {
+		t.Errorf("only %d things are looked for", len(want))
+	}
+	for _, words := range want {
+		if !strings.Contains(page, words) {
+			t.Errorf("docs/agent-serve.md lacks %q", words)
+		}
 	}
 }
