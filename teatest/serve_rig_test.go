@@ -247,20 +247,20 @@ func outcomeOf(err error) string {
 
 // rawClient is a client that minds no protocol.
 type rawClient struct {
-	net.Conn
+	*net.UnixConn
 	t  *testing.T
 	in *bufio.Reader
 }
 
 func (s *serveCmd) raw() *rawClient {
 	s.t.Helper()
-	conn, err := net.Dial("unix", s.path)
+	conn, err := net.DialUnix("unix", nil, &net.UnixAddr{Name: s.path})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = conn.Close() })
 	_ = conn.SetDeadline(time.Now().Add(time.Minute))
-	return &rawClient{Conn: conn, t: s.t, in: bufio.NewReader(conn)}
+	return &rawClient{UnixConn: conn, t: s.t, in: bufio.NewReader(conn)}
 }
 
 // process is a client that is another process: it sends a line, and holds its connection until it is killed.
@@ -270,7 +270,7 @@ func (s *serveCmd) process(line string) *exec.Cmd {
 	if _, err := io.WriteString(conn, line+"\n"); err != nil {
 		s.t.Fatal(err)
 	}
-	held, err := conn.Conn.(*net.UnixConn).File()
+	held, err := conn.File()
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -287,7 +287,7 @@ func (s *serveCmd) process(line string) *exec.Cmd {
 // says sends a line and returns the one that comes back.
 func (c *rawClient) says(line string) string {
 	c.t.Helper()
-	if _, err := io.WriteString(c.Conn, line+"\n"); err != nil {
+	if _, err := io.WriteString(c, line+"\n"); err != nil {
 		c.t.Fatal(err)
 	}
 	answer, err := c.in.ReadString('\n')

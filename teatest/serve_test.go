@@ -2,6 +2,7 @@ package teatest
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"example.com/kitsoki/host/rpc"
 	"example.com/kitsoki/teatest/claudecli"
 	"example.com/kitsoki/teatest/messagesapi"
 )
@@ -108,7 +110,7 @@ func TestServeCancel(t *testing.T) {
 	first, firstDone := a.started("turn_started", "please hang")
 	_, secondDone := b.started("queued", "please hang")
 	third, thirdDone := a.started("queued", "and then")
-	if err := a.Call(aMinute(t), "agent.cancel", serveParams{"id": json.RawMessage(first.ID)}, nil); err != nil {
+	if err := a.Call(aMinute(t), "agent.cancel", serveParams{"id": first.ID}, nil); err != nil {
 		t.Error(err)
 	}
 	if err := <-firstDone; outcomeOf(err) != "stopped" {
@@ -185,7 +187,9 @@ func TestServeMindsNoGarbage(t *testing.T) {
 		t.Errorf("the server took %d KiB", kib)
 	}
 	s.ends()
-	<-done
+	if err := <-done; outcomeOf(err) != "stopped" {
+		t.Errorf("the call beside them: %v", err)
+	}
 	s.checkSessions(5)
 }
 
@@ -224,7 +228,9 @@ func TestServeOneServerASocket(t *testing.T) {
 	}
 	signal(t, s.cmd.Process.Pid, unix.SIGKILL)
 	<-s.exited
-	<-done
+	if err := <-done; !errors.Is(err, rpc.ErrGone) {
+		t.Errorf("the call of a killed server: %v", err)
+	}
 	if _, err := os.Lstat(s.path); err != nil {
 		t.Errorf("what is to be swept is not there: %v", err)
 	}

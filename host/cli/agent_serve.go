@@ -43,8 +43,7 @@ has its calls stopped.
 Exit codes: 0 ended by a signal, 1 something did not end in time, 2 usage, 3 another server listens there, or the
 machine lacks something.`,
 		Example: `  kitsoki agent-serve
-  kitsoki agent-serve --socket ~/.agents/agent.sock --parallel 4 --json
-  echo '{"jsonrpc":"2.0","id":1,"method":"agent.list"}' | nc -U -N -w 1 "$XDG_RUNTIME_DIR/kitsoki/agent.sock"`,
+  kitsoki agent-serve --socket ~/.agents/agent.sock --parallel 4 --json`,
 		Args: cobra.NoArgs,
 	}
 	f := &serveFlags{runFlags: &runFlags{agent: "claude"}}

@@ -44,7 +44,7 @@ func (b *batch) done() {
 	}
 	all := append(append([]byte{'['}, bytes.Join(b.answers, []byte{','})...), ']')
 	if len(all) > maxAnswer {
-		all = answerTo(null, nil, Errorf(InternalError, "the answers of the batch have %d bytes, %d can be sent; send the requests one by one", len(all), maxAnswer))
+		all = answerTo(nil, nil, Errorf(InternalError, "the answers of the batch have %d bytes, %d can be sent; send the requests one by one", len(all), maxAnswer))
 	}
 	b.send(all)
 }

@@ -153,7 +153,7 @@ func (c *Conn) read(ctx context.Context) {
 		line, err := c.in.ReadLine()
 		switch {
 		case errors.Is(err, frame.ErrTooLong):
-			c.send(answerTo(null, nil, Errorf(ParseError, "the line is longer than %d bytes", MaxLine)))
+			c.send(answerTo(nil, nil, Errorf(ParseError, "the line is longer than %d bytes", MaxLine)))
 			if c.in.Skip(maxSkip) != nil {
 				return
 			}
@@ -169,7 +169,7 @@ func (c *Conn) read(ctx context.Context) {
 func (c *Conn) take(ctx context.Context, line []byte) {
 	raws, batch, fault := split(line)
 	if fault != nil {
-		c.send(answerTo(null, nil, fault))
+		c.send(answerTo(nil, nil, fault))
 		return
 	}
 	reply := c.send
@@ -190,8 +190,6 @@ func (c *Conn) take(ctx context.Context, line []byte) {
 func (c *Conn) begin(ctx context.Context, raw json.RawMessage, reply func([]byte), none func()) {
 	in, fault := parse(raw)
 	switch {
-	case fault != nil && in.id == nil:
-		reply(answerTo(null, nil, fault))
 	case fault != nil:
 		reply(answerTo(in.id, nil, fault))
 	case in.method == "":

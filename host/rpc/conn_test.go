@@ -154,7 +154,9 @@ func TestHowRequestsAreCancelled(t *testing.T) {
 			t.Errorf("got %+v", a)
 		}
 		receive(t, "the request", w.begun)
-		receive(t, "the work's end", w.ended)
+		if cause := receive(t, "the work's end", w.ended); !errors.Is(cause, ErrCancelled) {
+			t.Error(cause)
+		}
 	})
 	t.Run("by going away", func(t *testing.T) {
 		l := open(t, path)

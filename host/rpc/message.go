@@ -63,8 +63,12 @@ func encode(v any) ([]byte, error) {
 	return bytes.TrimSuffix(out.Bytes(), []byte("\n")), nil
 }
 
-// answerTo is the answer to a request; an error that is no *Error is an internal one.
+// answerTo is the answer to a request, or to what had no id that could be read; an error that is no *Error is an internal
+// one.
 func answerTo(id json.RawMessage, result any, err error) []byte {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
 	m := message{Version: version, ID: id}
 	if err == nil {
 		m.Result, err = encode(result)
@@ -94,8 +98,6 @@ type incoming struct {
 	result json.RawMessage
 	err    *Error
 }
-
-var null = json.RawMessage("null")
 
 // split makes messages of a line. batch means that they came in a list, and that their answers go in one.
 func split(line []byte) (raws []json.RawMessage, batch bool, fault *Error) {
@@ -129,7 +131,7 @@ func parse(raw json.RawMessage) (in incoming, fault *Error) {
 	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
 		return in, Errorf(InvalidRequest, "a request is an object with jsonrpc, id, method and params")
 	}
-	if id, given := members["id"]; given && !bytes.Equal(id, null) {
+	if id, given := members["id"]; given && string(id) != "null" {
 		if c := id[0]; c != '"' && c != '-' && (c < '0' || c > '9') || len(id) > maxID {
 			return in, Errorf(InvalidRequest, "id: expected a number or a string of at most %d bytes", maxID)
 		}
@@ -151,7 +153,7 @@ func parse(raw json.RawMessage) (in incoming, fault *Error) {
 	if json.Unmarshal(members["method"], &in.method) != nil || in.method == "" {
 		return in, Errorf(InvalidRequest, "method: expected a string")
 	}
-	if id, given := members["id"]; given && bytes.Equal(id, null) {
+	if id, given := members["id"]; given && string(id) == "null" {
 		return in, Errorf(InvalidRequest, "id: null is none; give a number or a string, or leave it out of a notification")
 	}
 	in.params = members["params"]

@@ -50,13 +50,9 @@ func FuzzLine(f *testing.F) {
 		}
 		for _, raw := range raws {
 			in, fault := parse(raw)
-			id := in.id
-			if id == nil {
-				id = null
-			}
-			answer := answerTo(id, json.RawMessage(`{}`), nil)
+			answer := answerTo(in.id, json.RawMessage(`{}`), nil)
 			if fault != nil {
-				answer = answerTo(id, nil, fault)
+				answer = answerTo(in.id, nil, fault)
 			}
 			if !json.Valid(answer) || !utf8.Valid(answer) || strings.ContainsRune(string(answer), '\n') {
 				t.Fatalf("%q is answered with %q", raw, answer)

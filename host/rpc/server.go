@@ -121,7 +121,7 @@ func (s *Server) serve(raw net.Conn) {
 		return
 	}
 	if len(s.conns) >= MaxConns {
-		full := answerTo(null, nil, Errorf(Unavailable, "there are %d connections, which is as many as there can be", MaxConns))
+		full := answerTo(nil, nil, Errorf(Unavailable, "there are %d connections, which is as many as there can be", MaxConns))
 		_ = raw.SetWriteDeadline(time.Now().Add(flushWithin)) // nothing was written to it yet, so there is room
 		_, _ = raw.Write(append(full, '\n'))
 		_ = raw.Close()

@@ -215,8 +215,11 @@ func TestCallsWaitInTheirOrder(t *testing.T) {
 			t.Errorf("call %d is listed as %+v", i, l)
 		}
 	}
-	take(errors.New("mine"))
-	receive(t, "the end of the call that was taken back", done[1])
+	mine := errors.New("mine")
+	take(mine)
+	if err := receive(t, "the end of the call that was taken back", done[1]); !errors.Is(err, mine) {
+		t.Error(err)
+	}
 	if err := other.Call(soon(t), "agent.cancel", params1{"call": list.Calls[4].Call}, nil); err != nil {
 		t.Error(err)
 	}
