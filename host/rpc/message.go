@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"unicode/utf8"
 )
 
@@ -46,7 +47,6 @@ type message struct {
 	ID      json.RawMessage `json:"id,omitempty"`
 	Method  string          `json:"method,omitempty"`
 	Params  json.RawMessage `json:"params,omitempty"`
-	Result  json.RawMessage `json:"result,omitempty"`
 	Error   *Error          `json:"error,omitempty"`
 }
 
@@ -69,23 +69,21 @@ func answerTo(id json.RawMessage, result any, err error) []byte {
 	if id == nil {
 		id = json.RawMessage("null")
 	}
-	m := message{Version: version, ID: id}
+	var line []byte
 	if err == nil {
-		m.Result, err = encode(result)
+		line, err = encode(result)
 	}
-	if err != nil {
-		m.Result = nil
-		if !errors.As(err, &m.Error) {
-			m.Error = Errorf(InternalError, "%v", err)
-		}
-	}
-	line, err := encode(m)
 	if err == nil && len(line) > maxAnswer {
 		err = fmt.Errorf("the answer has %d bytes, %d can be sent", len(line), maxAnswer)
 	}
-	if err != nil {
-		line, _ = encode(message{Version: version, ID: id, Error: Errorf(InternalError, "%v", err)})
+	if err == nil { // put together by hand, because answers can be long
+		return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), id, []byte(`,"result":`), line, []byte("}"))
 	}
+	var e *Error
+	if !errors.As(err, &e) {
+		e = Errorf(InternalError, "%v", err)
+	}
+	line, _ = encode(message{Version: version, ID: id, Error: e}) // its data is JSON, which With sees to
 	return line
 }
 
