@@ -62,12 +62,13 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 		c.note(filepath.Join(at.root, memoryFile))
 	}
 	c.servers = operatorsServers(state, at, req.guarded())
-	if !req.guarded() {
+	c.settings = map[string]any{}
+	c.forbid(own, at)
+	if !req.guarded() { // then it reads the operator's settings by itself
 		d.sayOnce(at.dir, notice)
 		return c
 	}
 	c.note(filepath.Join(own.dir, memoryFile))
-	c.settings = map[string]any{}
 	var settings map[string]json.RawMessage
 	path := filepath.Join(own.dir, settingsFile)
 	if err := readJSON(readSmall, path, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -78,7 +79,6 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 			c.settings[name] = value
 		}
 	}
-	c.forbid(own, at)
 	return c
 }
 
