@@ -53,8 +53,8 @@ func TestClaudesAccessLevels(t *testing.T) {
 			})
 		}
 	})
-	if t.Failed() {
-		return
+	if t.Failed() || slices.ContainsFunc(measured, func(cells [][2]string) bool { return cells == nil }) {
+		return // there is no whole table, also where -run chose some levels
 	}
 	var names []string
 	var columns [][][2]string
@@ -129,7 +129,7 @@ func measure(t *testing.T, bin string, l level) [][2]string {
 	list := attempts(y)
 	api := messagesapi.Start(t, tries(list, closing(l.verb, "All tried."))...)
 	d := dispatcher(t, api, "kitsoki-is-not-started-here")
-	d.Env = append(d.Env, "HOME="+home, "IS_SANDBOX=1") // claude refuses full access to root otherwise
+	d.Env = append(d.Env, "HOME="+home, "CLAUDE_CODE_MAX_RETRIES=1", "IS_SANDBOX=1") // claude refuses full access to root otherwise
 	req := agent.Request{Verb: l.verb, Access: l.access, Prompt: "try it", SessionID: "s", Dir: y.dir, Retries: -1}
 	if l.verb == agent.Decide {
 		req.Schema = dbSchema
@@ -147,7 +147,9 @@ func measure(t *testing.T, bin string, l level) [][2]string {
 			}
 		},
 	})
-	checkDone(t, l.verb, "All tried.", res, err)
+	if checkDone(t, l.verb, "All tried.", res, err); t.Failed() {
+		t.Fatalf("%d connections were made to where the project's settings send the API key", y.called.Load())
+	}
 	results := api.ToolResults()
 	var cells [][2]string
 	refused := 0
