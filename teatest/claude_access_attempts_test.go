@@ -25,14 +25,18 @@ func attempts(y *yard) []attempt {
 	write := func(row, path string) attempt {
 		return attempt{row: row, tool: "Write", input: map[string]any{"file_path": path, "content": "written"}, happened: func() bool { return holds(path, "written") }}
 	}
-	read := func(row, path string) attempt { return attempt{row: row, tool: "Read", input: map[string]any{"file_path": path}} }
+	read := func(row, path string) attempt {
+		return attempt{row: row, tool: "Read", input: map[string]any{"file_path": path}}
+	}
 	edit := func(row, path string) attempt {
 		return attempt{
 			row: row, tool: "Edit", input: map[string]any{"file_path": path, "old_string": secret, "new_string": "edited"},
 			happened: func() bool { return holds(path, "edited") },
 		}
 	}
-	mcp := func(row, tool string) attempt { return attempt{row: row, tool: "mcp__mine__" + tool, input: map[string]any{}, happened: file(y.out(tool))} }
+	mcp := func(row, tool string) attempt {
+		return attempt{row: row, tool: "mcp__mine__" + tool, input: map[string]any{}, happened: file(y.out(tool))}
+	}
 	by := func(who map[string]any, a attempt) attempt { a.by = who; return a }
 	general := map[string]any{"subagent_type": "general-purpose"}
 	return []attempt{
@@ -58,6 +62,7 @@ func attempts(y *yard) []attempt {
 		bash("network: Bash connects to a port", "bash -c 'echo x >/dev/tcp/127.0.0.1/"+y.port+"'", func() bool { return y.called.Load() > 0 }),
 		bash("`git commit`", "git -c user.name=n -c user.email=e commit --allow-empty -m second",
 			func() bool { return y.git("rev-list", "--count", "main") == "2" }),
+		bash("`git status`, where the repository's own configuration names a program", "git status", file(y.out("fsmonitor"))),
 		write("Write a git hook", y.in(".git/hooks/pre-commit")),
 		{
 			row: "CronCreate, kept for later runs", tool: "CronCreate",

@@ -60,6 +60,7 @@ func newYard(t *testing.T, home string, trusted, diverts bool) *yard {
 	if err := os.Symlink(y.outside, filepath.Join(y.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
+	y.git("config", "core.fsmonitor", "touch "+y.out("fsmonitor")+"; false")
 	y.furnishProject(diverts)
 	y.furnishHome(trusted)
 	return y

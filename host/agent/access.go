@@ -74,12 +74,12 @@ const ownQuestions = "AskUserQuestion"
 // in the repository the agent works.
 const aloneInAWorktree = "Agent(isolation:worktree)"
 
-// denied are the tools, and the uses of tools, that an access level takes away.
-func (r Request) denied() []string {
+// denied are the tools, and the uses of tools, that an access level takes away, more beside them.
+func (r Request) denied(more []string) []string {
 	if !r.onlyReads() && r.Access == Full {
 		return []string{ownQuestions}
 	}
-	return []string{ownQuestions, aloneInAWorktree}
+	return append([]string{ownQuestions, aloneInAWorktree}, more...)
 }
 
 // gated reports whether what changes something goes through the gate.

@@ -84,9 +84,10 @@ type setup struct {
 	sources  string // none: empty
 	settings string // a file of settings beside them
 	dirs     []string
-	gate     bool   // permissions go to the operator's server
-	socket   string // of the dispatch
-	scratch  string // a directory of the run's own
+	gate     bool     // permissions go to the operator's server
+	socket   string   // of the dispatch
+	scratch  string   // a directory of the run's own
+	deny     []string // tools, and uses of them, beside those of the access level
 }
 
 // argv builds the arguments of every verb from a request that was checked.
@@ -115,7 +116,7 @@ func argv(cmd Command, req Request, s setup) []string {
 	for _, dir := range s.dirs {
 		args = append(args, "--add-dir", dir)
 	}
-	args = append(args, "--disallowedTools", strings.Join(req.denied(), ","), "--append-system-prompt", req.appended(s.asks))
+	args = append(args, "--disallowedTools", strings.Join(req.denied(s.deny), ","), "--append-system-prompt", req.appended(s.asks))
 	args = append(args, req.toolArgs()...)
 	args = append(args, req.limitArgs()...)
 	if req.Model != "" {

@@ -23,6 +23,7 @@ type carried struct {
 	settings map[string]any // for a settings file; empty: none
 	servers  []server
 	dirs     []string // whose CLAUDE.md is read
+	deny     []string // uses of tools that are not safe in this directory
 	notes    []string // files of instructions that are in none of dirs
 }
 
@@ -65,7 +66,10 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 	c.settings = map[string]any{}
 	c.forbid(own, at)
 	if !req.guarded() { // then it reads the operator's settings by itself
-		d.sayOnce(at.dir, notice)
+		if gitRunsPrograms(at.dir) {
+			c.deny = []string{anyGit}
+		}
+		d.sayOnce(at.dir, len(c.deny) > 0, notice)
 		return c
 	}
 	c.note(filepath.Join(own.dir, memoryFile))
@@ -204,19 +208,20 @@ func (c carried) write(dir *askbridge.Dir, s *setup) error {
 	return nil
 }
 
-// sayOnce tells the operator, once for each directory, that settings which are there do not count.
-func (d *Dispatcher) sayOnce(dir string, notice func(string)) {
-	var found []string
+// sayOnce tells the operator, once for each directory, what is less because they did not trust it.
+func (d *Dispatcher) sayOnce(dir string, noGit bool, notice func(string)) {
+	var less []string
 	for _, name := range []string{".claude/settings.json", ".claude/settings.local.json", ".mcp.json"} {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			found = append(found, name)
+			less = append(less, "does not read its "+name)
 		}
 	}
-	if len(found) == 0 || !d.sayFirst(dir) {
-		return
+	if noGit {
+		less = append(less, "may not run git, because the repository's own configuration names programs")
 	}
-	notice(fmt.Sprintf("the agent does not read %s of %s, because you did not trust this directory yet; to trust it, run claude in it once and say so",
-		strings.Join(found, ", "), dir))
+	if len(less) > 0 && d.sayFirst(dir) {
+		notice(fmt.Sprintf("you did not trust %s yet, so the agent %s; to trust it, run claude in it once and say so", dir, strings.Join(less, ", ")))
+	}
 }
 
 // sayFirst reports whether nothing was said of a directory yet.

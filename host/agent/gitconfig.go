@@ -1,0 +1,78 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// anyGit is every call of git by the agent's shell, also behind env, a path or in a pipe (measured).
+const anyGit = "Bash(git *)"
+
+// gitRunsPrograms reports whether git, in a directory, would run programs that its repository names: some commands
+// that only read, such as status and diff, do so, and the agent holds them for harmless. No clone brings such a
+// configuration along, but an archive can. What cannot be read counts as naming some.
+func gitRunsPrograms(dir string) bool {
+	own, common := gitDirs(dir)
+	if own == "" {
+		return false
+	}
+	for _, path := range []string{filepath.Join(common, "config"), filepath.Join(own, "config"), filepath.Join(own, "config.worktree")} {
+		raw, err := readSmall(path)
+		if err != nil && !errors.Is(err, fs.ErrNotExist) || namesPrograms(string(raw)) {
+			return true
+		}
+	}
+	_, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")) // the hook of git status
+	return err == nil
+}
+
+// namesPrograms looks for the settings of git that name a program, or another file of settings. Git's own file
+// system monitor is none.
+func namesPrograms(config string) bool {
+	setting := regexp.MustCompile(`(?i)(?:^|\n|\])\s*(fsmonitor|hooksPath|sshCommand|gitProxy|askPass|alternateRefsCommand|uploadpack|external|command|cmd|textconv|clean|smudge|process|program|helper)\s*=[ \t]*([^\r\n]*)`)
+	for _, m := range setting.FindAllStringSubmatch(config, -1) {
+		value := strings.ToLower(strings.TrimSpace(m[2]))
+		if !strings.EqualFold(m[1], "fsmonitor") || value != "true" && value != "false" {
+			return true
+		}
+	}
+	return regexp.MustCompile(`(?i)\[\s*include`).MatchString(config)
+}
+
+// gitDirs are the directories that git would use in dir: the one of its working tree, and the one that all working
+// trees of the repository share. Empty: dir is in no repository.
+func gitDirs(dir string) (own, common string) {
+	for at := dir; ; at = filepath.Dir(at) {
+		path := filepath.Join(at, ".git")
+		info, err := os.Stat(path)
+		switch {
+		case err == nil && info.IsDir():
+			return path, path
+		case err == nil:
+			raw, _ := readSmall(path) // an odd file leads to no configuration, for git as well
+			own = from(at, strings.TrimSpace(strings.TrimPrefix(string(raw), "gitdir:")))
+			if raw, err = readSmall(filepath.Join(own, "commondir")); err != nil {
+				return own, own
+			}
+			return own, from(own, strings.TrimSpace(string(raw)))
+		case bare(at):
+			return at, at
+		case at == filepath.Dir(at):
+			return "", ""
+		}
+	}
+}
+
+// bare reports whether git would take a directory itself for a repository.
+func bare(dir string) bool {
+	for _, name := range []string{"HEAD", "objects", "refs"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err != nil {
+			return false
+		}
+	}
+	return true
+}
