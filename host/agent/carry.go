@@ -51,18 +51,18 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 		c.sources, c.fewer = req.sources(false)
 		return c // the agent cannot be started there either, and that has its own sentence
 	}
-	state, err := d.state(own.state)
+	state, err := stateOf(own.state, at)
 	if err != nil {
 		notice(fmt.Sprintf("your MCP servers were left out, and no directory counts as trusted, because their file could not be read: %v", err))
 	}
-	if c.sources, c.fewer = req.sources(state.trusted(at)); !c.fewer {
+	if c.sources, c.fewer = req.sources(state.trusted()); !c.fewer {
 		return c
 	}
 	c.dirs = []string{at.dir}
 	if at.root != "" && at.root != at.dir {
 		c.note(filepath.Join(at.root, memoryFile))
 	}
-	c.servers = operatorsServers(state, at, req.guarded())
+	c.servers = operatorsServers(state, req.guarded())
 	c.settings = map[string]any{}
 	c.forbid(own, at)
 	if !req.guarded() { // then it reads the operator's settings by itself
@@ -75,7 +75,7 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 	c.note(filepath.Join(own.dir, memoryFile))
 	var settings map[string]json.RawMessage
 	path := filepath.Join(own.dir, settingsFile)
-	if err := readJSON(readSmall, path, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := readJSON(path, &settings); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		notice(fmt.Sprintf("nothing of your settings was handed to the agent, because they could not be read: %v", err))
 	}
 	for _, name := range passing() {
@@ -102,16 +102,15 @@ func (c *carried) note(path string) {
 // operatorsServers are the MCP servers that the operator added for a place, and for all where everywhere says so,
 // less those that were switched off. Nothing allows their tools: without an allow rule of the operator's none of
 // them can be called (measured). One of our server's name gives way to it.
-func operatorsServers(state claudeState, at place, everywhere bool) []server {
+func operatorsServers(state claudeState, everywhere bool) []server {
 	entries := map[string]json.RawMessage{}
 	if everywhere {
-		maps.Copy(entries, state.Servers)
+		maps.Copy(entries, state.servers)
 	}
-	projects := state.projects(at)
-	for _, p := range slices.Backward(projects) {
+	for _, p := range slices.Backward(state.projects) {
 		maps.Copy(entries, p.Servers)
 	}
-	for _, p := range projects {
+	for _, p := range state.projects {
 		for _, name := range p.Off {
 			delete(entries, name)
 		}
@@ -142,7 +141,7 @@ func (c *carried) forbid(own home, at place) {
 		{filepath.Join(at.dir, ".claude", "settings.local.json"), at.dir},
 	} {
 		var r rules
-		if readJSON(readSmall, f.path, &r) != nil {
+		if readJSON(f.path, &r) != nil {
 			continue // the CLI would leave it out too
 		}
 		deny = append(deny, rooted(r.Permissions.Deny, f.root)...)

@@ -21,7 +21,6 @@ type Dispatcher struct {
 
 	mu   sync.Mutex      // guards all below
 	old  map[string]bool // programs, by path, that do not know unrecordedFlag
-	read readState       // of the operator's file
 	said map[string]bool // directories, whose settings were said not to count
 }
 

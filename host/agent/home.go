@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // home is where the operator keeps the set-up of the Claude Code CLI. Nothing in it is ever changed.
@@ -42,8 +41,8 @@ func lookup(env []string, name string) string {
 // claudeState is what matters here of the CLI's own file beside the settings. Servers of a project are those that
 // the operator added for this directory; what came with the directory is in .mcp.json and is none of them.
 type claudeState struct {
-	Servers  map[string]json.RawMessage `json:"mcpServers"`
-	Projects map[string]claudeProject   `json:"projects"`
+	servers  map[string]json.RawMessage
+	projects []claudeProject // of the working directory and of its repository, the one that counts most first
 }
 
 type claudeProject struct {
@@ -52,50 +51,63 @@ type claudeProject struct {
 	Off     []string                   `json:"disabledMcpServers"`
 }
 
-// readState is a state as it was read, and of which file.
-type readState struct {
-	path  string
-	size  int64
-	when  time.Time
-	state claudeState
-}
-
-// state reads the operator's state. The file has the CLI's history in it and can be large, so it is read again only
-// when it has changed. A file that is missing, or that the CLI could not read either, is an empty state.
-func (d *Dispatcher) state(path string) (claudeState, error) {
-	info, err := os.Stat(path)
+// stateOf reads what the operator's file says of a place. The CLI keeps a lot in it, changes it in every run, and
+// reads nothing of one that is broken.
+func stateOf(path string, at place) (claudeState, error) {
+	raw, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return claudeState{}, nil
 	}
 	if err != nil {
 		return claudeState{}, err
 	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.read.path == path && d.read.size == info.Size() && d.read.when.Equal(info.ModTime()) {
-		return d.read.state, nil
+	keys := []string{at.dir}
+	if at.root != "" && at.root != at.dir {
+		keys = append(keys, at.root)
 	}
-	var state claudeState
-	if err := readJSON(os.ReadFile, path, &state); err != nil {
-		return claudeState{}, err
+	state := claudeState{projects: make([]claudeProject, len(keys))}
+	err = members(withoutMark(raw), func(name string, value []byte) error {
+		switch name {
+		case "mcpServers":
+			return json.Unmarshal(value, &state.servers)
+		case "projects":
+			return members(value, func(name string, value []byte) error {
+				if i := slices.Index(keys, name); i >= 0 {
+					return json.Unmarshal(value, &state.projects[i])
+				}
+				return nil
+			})
+		}
+		return nil
+	})
+	if err != nil {
+		return claudeState{}, fmt.Errorf("%s is not valid JSON: %w", path, err)
 	}
-	d.read = readState{path: path, size: info.Size(), when: info.ModTime(), state: state}
 	return state, nil
 }
 
-// readJSON reads a file as the CLI does: strictly, a byte order mark aside. Read is how.
-func readJSON(read func(string) ([]byte, error), path string, into any) error {
-	raw, err := read(path)
+// trusted reports whether the operator told the CLI to trust a place, and with it the settings that it came with.
+// As in the CLI, a directory above counts only where it is the repository's root (measured).
+func (s claudeState) trusted() bool {
+	return slices.ContainsFunc(s.projects, func(p claudeProject) bool { return p.Trusted })
+}
+
+// withoutMark is a text without a byte order mark, which the CLI allows.
+func withoutMark(raw []byte) []byte { return bytes.TrimPrefix(raw, []byte("\ufeff")) }
+
+// readJSON reads a small file as the CLI does: strictly.
+func readJSON(path string, into any) error {
+	raw, err := readSmall(path)
 	if err != nil {
 		return err
 	}
-	if err := json.Unmarshal(bytes.TrimPrefix(raw, []byte("\ufeff")), into); err != nil {
+	if err := json.Unmarshal(withoutMark(raw), into); err != nil {
 		return fmt.Errorf("%s is not valid JSON: %w", path, err)
 	}
 	return nil
 }
 
-// place is a working directory as the state's projects are keyed: by its own name, and by that of its repository.
+// place is a working directory as the state's projects are named: by itself, and by its repository.
 type place struct{ dir, root string }
 
 // placeOf resolves a working directory; empty is ours.
@@ -108,26 +120,6 @@ func placeOf(dir string) (place, error) {
 		return place{}, err
 	}
 	return place{dir: dir, root: repository(dir)}, nil
-}
-
-// projects are the state's entries for a place, the one that counts most first.
-func (s claudeState) projects(p place) []claudeProject {
-	entries := []claudeProject{s.Projects[p.dir]}
-	if p.root != "" && p.root != p.dir {
-		entries = append(entries, s.Projects[p.root])
-	}
-	return entries
-}
-
-// trusted reports whether the operator told the CLI to trust a place, and with it the settings that it came with.
-// As in the CLI, a directory above counts only where it is the repository's root (measured).
-func (s claudeState) trusted(p place) bool {
-	for _, entry := range s.projects(p) {
-		if entry.Trusted {
-			return true
-		}
-	}
-	return false
 }
 
 // configOf is where an agent keeps its own files; empty when that is not known.
