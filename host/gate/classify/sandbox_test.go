@@ -175,11 +175,15 @@ func (s *sandbox) judge(tb testing.TB, command string) Verdict {
 
 func bashInput(tb testing.TB, command string) json.RawMessage {
 	tb.Helper()
-	raw, err := json.Marshal(map[string]string{"command": command})
+	raw, err := jsonText(command)
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return raw
+}
+
+func jsonText(command string) (json.RawMessage, error) {
+	return json.Marshal(map[string]string{"command": command})
 }
 
 // listener counts connections and answers none.
