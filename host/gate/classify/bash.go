@@ -25,7 +25,7 @@ func (c Call) bash(p *places) Verdict {
 	case !there || strings.TrimSpace(command) == "":
 		return Verdict{Effect: External, Reason: "Bash does not say which command"}
 	}
-	j := &judge{places: p, v: Verdict{Effect: Read, Reason: "only reads", Command: command}}
+	j := &judge{places: p, v: Verdict{Effect: Read, Reason: "only reads", Command: command}, repositories: map[string]error{}}
 	err = f.only("command", "description", "timeout", "run_in_background")
 	if err == nil && !f.off("run_in_background") {
 		err = errors.New("runs in the background")
@@ -45,8 +45,9 @@ func (c Call) bash(p *places) Verdict {
 // follow.
 type judge struct {
 	*places
-	v     Verdict
-	depth int
+	v            Verdict
+	depth        int
+	repositories map[string]error // by directory: whether git is safe there
 }
 
 func (j *judge) command(command string) error {

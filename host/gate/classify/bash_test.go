@@ -20,7 +20,7 @@ func TestCommandsThatAreAsked(t *testing.T) {
 		"cat /etc/hostname": Read, "cat ../outside/x": Read, "cat away/x": Read, "cat .env": Read, "cat harmless.txt": Read, "head -n 1 key/id": Read, "cat /dev/stdin": Read,
 		"cat /proc/self/environ": Read, "ls /": Read, "find / -name x": Read, "find .. -name x": Read, "grep -r x ..": Read, "grep -e x .env": Read, "grep -f .env x": Read, "grep -ex .env": Read,
 		"cd .. && ls": Read, "cd away && cat x": Read, "cd src && cat ../../outside/x": Read, "cd src; cat ../a.txt; cd ..; cat ../x": Read, "git -C .. status": Read,
-		"printenv": Read, "jq env a.txt": Read, "jq -n '$ENV.HOME'": Read, "ps eww": Read, "git show HEAD:.env": Read, "git diff -- .env": Read, "git diff ../outside/a ../outside/b": Read,
+		"printenv": Read, "jq env a.txt": Read, "jq -n '$ENV.HOME'": Read, "ps eww": Read, "ps -o pid,environ": Read, "git show HEAD:.env": Read, "git diff -- .env": Read, "git diff ../outside/a ../outside/b": Read,
 		"diff . src": Read, "stat loop": Read, "git -C away log": Read, "realpath --relative-to=/etc a.txt": Read, "git show HEAD:secrets/x": Read,
 
 		"strings @a.txt": Write, "cd": Write, "cd -": Write, "cd ~": Write, "cat ~/x": Write, "cat $HOME/x": Write, "env": Write, "less a.txt": Write, "vi a.txt": Write, "awk 1 a.txt": Write,
@@ -29,11 +29,11 @@ func TestCommandsThatAreAsked(t *testing.T) {
 		"git tag x": Write, "git reflog expire": Write, "git stash": Write, "git grep -O x": Write, "git -c a=b status": Write, "git --git-dir=x status": Write, "git --no-pager -p log": Write,
 		"date 010112002026": Write, "hostname x": Write, "uniq a b": Write, "xxd a b": Write, "find a -name x b": Write, "ls | cd src": Write, "test -v x": Write, "[ -v x ]": Write, "[ 1 -eq x ]": Write,
 		"echo a &": Write, "ls # x": Write, "go env": Write, "go env GOGCCFLAGS": Write, "node x.js --version": Write, "python3 --version x": Write, "tree -R -L 1 -H . -o P": Write,
-		"printf '%d' 'a[$(x)]'": Write, "printf -v x y": Write, "go version x": Write, "cargo --version": Write, "npm --version": External, "git ls-files --outp": Write, "ls --colo": Write,
+		"printf '%d' 'a[$(x)]'": Write, "printf -v x y": Write, "printf 'abc%n' PATH": Write, "printf %*d 1 2": Write, "go version x": Write, "cargo --version": Write, "npm --version": External, "git ls-files --outp": Write, "ls --colo": Write,
 
 		"npm install x": External, "pip install x": External, "cargo publish": External, "go get x": External, "gh pr list": External, "docker ps": External, "kubectl get pods": External,
 		"aws s3 ls": External, "ssh x ls": External, "rsync -a . h:x": External, "scp a h:b": External, "nc h 1": External, "git fetch": External, "git frobnicate": External,
-		"sh -c 'sh -c \"curl x\"'": External, "xargs curl": External, "$(echo ls)": External, "$CMD x": External, "echo x | bash": External, "curl x |": External, "exec 3<>/dev/tcp/h/1": External,
+		"sh -c 'sh -c \"curl x\"'": External, "xargs curl": External, "$(echo ls)": External, "$CMD x": External, "exec 3<>$X": External, "echo a > /dev/$P/h/1": External, "echo x | bash": External, "curl x |": External, "exec 3<>/dev/tcp/h/1": External,
 		"if x; then wget y; fi": External, "f() { curl x; }; f": External, "timeout 5 env A=b nice curl x": External, "find . -exec curl {} ';'": External, "python3 -c 'import socket'": External,
 		"git rebase -x 'curl x' HEAD": External, "eval 'cu''rl x'": External, "echo $(curl x)": External, "sudo curl x": External, "mail x": External, "npx x": External, "bash -c \"$X\"": External,
 		"git -C x push": External, "git --git-dir=x push": External, "git remote show o": External, "git archive --remote=h x": External, "tar cf h:x .": External, "openssl s_client -connect h:1": External,

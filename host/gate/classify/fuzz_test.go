@@ -2,8 +2,6 @@ package classify
 
 import (
 	"context"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +84,19 @@ func (m *mixer) mix(command string, recipe []byte) string {
 	return command
 }
 
+// traps spring where a command starts a program of the directory, or takes the name of a file for a flag.
+const traps = `
+	mkdir -p ~/.config/go/telemetry; echo off > ~/.config/go/telemetry/mode
+	for dir in . 1 2 3 P src bin; do
+		mkdir -p $dir
+		for name in ls cat git head grep sort find sh bash sed wc gpg less more pager diff; do
+			printf '#!/bin/sh\n: > "%s/sprung"\n' "$PWD" > $dir/$name; chmod +x $dir/$name
+		done
+	done
+	for name in -o --output=P -exec -delete -i P.go; do : > "./$name"; done
+	echo '* diff=t filter=t' > .gitattributes
+	printf '[user]\n\tname = B\n' >> .git/config`
+
 // What passes unasked is run, and must change nothing. Where the tests run as root it runs as nobody; in any case in a
 // directory of its own, with an empty environment, for two seconds.
 func FuzzClassify(f *testing.F) {
@@ -98,14 +109,10 @@ func FuzzClassify(f *testing.F) {
 	}
 	tp := newTemplate(f)
 	s := tp.sandbox(f)
-	telemetry := filepath.Join(s.root, "home", ".config", "go", "telemetry")
-	if err := os.MkdirAll(telemetry, 0o755); err != nil {
-		f.Fatal(err)
+	out, err := s.run(f.Context(), traps)
+	if err != nil {
+		f.Fatalf("the traps could not be set: %v\n%s", err, out)
 	}
-	if err := os.WriteFile(filepath.Join(telemetry, "mode"), []byte("off"), 0o644); err != nil {
-		f.Fatal(err)
-	}
-	give(f, filepath.Join(s.root, "home"))
 	hardened := Environment(func(string) string { return "" })
 	before := s.hash(f)
 	f.Fuzz(func(t *testing.T, command string, recipe []byte) {

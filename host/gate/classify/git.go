@@ -84,7 +84,7 @@ func (j *judge) git(words []string, dir string) error {
 	}
 	for _, d := range dirs {
 		if p.name != "git --version" && p.name != "git version" {
-			if err := plainRepository(d, p.name == "git status" || p.name == "git diff"); err != nil {
+			if err := j.plain(d, p.name == "git status" || p.name == "git diff"); err != nil {
 				return fmt.Errorf("runs git where %w", err)
 			}
 		}
@@ -97,6 +97,17 @@ func (j *judge) git(words []string, dir string) error {
 		}
 	}
 	return nil
+}
+
+// plain is plainRepository, looked at once for a command.
+func (j *judge) plain(dir string, submodules bool) error {
+	key := fmt.Sprint(submodules, dir)
+	if err, ok := j.repositories[key]; ok {
+		return err
+	}
+	err := plainRepository(dir, submodules)
+	j.repositories[key] = err
+	return err
 }
 
 // gitProgram finds the line for a command of git, the longest first.

@@ -73,6 +73,22 @@ func (p *places) holds(real string) bool {
 	return slices.ContainsFunc(p.roots, func(root string) bool { return within(real, root) })
 }
 
+// steady reports whether a path is the same file to a tool that trims spaces off it and composes its characters, as
+// Claude Code does: nothing at its ends, no control character, and no sign that has another form.
+func steady(path string) bool {
+	if path != strings.TrimSpace(path) {
+		return false
+	}
+	for _, r := range path {
+		whole := r >= ' ' && r < 0x7f || r > 0xA0 && r < 0x300 || r >= 0x391 && r <= 0x3C9 || r >= 0x400 && r < 0x482 || r >= 0x3041 && r <= 0x3096 ||
+			r >= 0x30A1 && r <= 0x30FA || r >= 0x4E00 && r <= 0x9FFF || r >= 0xAC00 && r <= 0xD7A3
+		if !whole {
+			return false
+		}
+	}
+	return true
+}
+
 // short returns a path as a person in the working directory would write it.
 func (p *places) short(path string) string {
 	if rel, err := filepath.Rel(p.dir, path); err == nil && filepath.IsLocal(rel) {

@@ -57,8 +57,8 @@ func statementLeaves(s *syntax.Stmt, depth int) bool {
 			if w == nil {
 				continue
 			}
-			text, _ := roughly(w)
-			if socketPath(text) {
+			text, whole := roughly(w)
+			if socketPath(text) || w == r.Word && !whole && (r.Op == syntax.RdrInOut || strings.HasPrefix(text, "/dev")) {
 				return true
 			}
 			if call != nil && len(call.Args) > 0 && (r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc || r.Op == syntax.WordHdoc) {

@@ -65,8 +65,9 @@ func (j *judge) beyondFlags(name string, g *given, dir string) error {
 			j.v.Ask, j.v.Reason = true, "reads the environment or a file by a jq program"
 		}
 	case "printf":
-		// zsh takes an argument of %d for a sum, and runs what that holds.
-		if len(g.args) == 0 || g.dashed || strings.ContainsAny(strings.Join(g.args[1:], ""), "$`[") {
+		// zsh takes an argument of %d for a sum, and runs what that holds; %n sets a variable, such as PATH.
+		if len(g.args) == 0 || g.dashed || strings.ContainsAny(strings.Join(g.args[1:], ""), "$`[") ||
+			!regexp.MustCompile(`^([^%]|%%|%[-0-9.]*[sdbqcxXoiufg])*$`).MatchString(g.args[0]) {
 			return errors.New("runs printf in an unusual way")
 		}
 	case "printenv":
@@ -78,7 +79,7 @@ func (j *judge) beyondFlags(name string, g *given, dir string) error {
 			return errors.New("runs go env for more than some names")
 		}
 	case "ps":
-		if len(g.args) > 0 && g.args[0] != "aux" && g.args[0] != "ax" {
+		if len(g.args) > 0 && g.args[0] != "aux" && g.args[0] != "ax" || strings.Contains(strings.Join(g.flags["-o"], ","), "env") {
 			j.v.Ask, j.v.Reason = true, "may read the environment of processes"
 		}
 	case "[":

@@ -100,6 +100,7 @@ func (p *places) writes(v *Verdict, file, from string) {
 		return
 	}
 	s := p.locate(file, from)
+	s.vague = s.vague || !steady(file)
 	v.Paths = append(v.Paths, s.real...)
 	last := s.real[len(s.real)-1]
 	switch {
@@ -148,7 +149,7 @@ func (c Call) look(p *places) Verdict {
 	}
 	v := Verdict{Effect: Read, Reason: "reads"}
 	p.reads(&v, file, p.dir)
-	if c.Tool == "Glob" && (strings.Contains(pattern, "..") || strings.HasPrefix(pattern, "/") || strings.ContainsAny(pattern, `~\$`) ||
+	if c.Tool == "Glob" && (strings.Contains(pattern, "..") || strings.HasPrefix(strings.TrimSpace(pattern), "/") || strings.ContainsAny(pattern, `~\$`) ||
 		strings.Contains(pattern, "{/") || strings.Contains(pattern, ",/")) {
 		v.Ask, v.Reason = true, "looks outside of the directory: "+pattern
 	}
@@ -159,7 +160,7 @@ func (c Call) look(p *places) Verdict {
 func (p *places) reads(v *Verdict, file, from string) {
 	s := p.locate(file, from)
 	switch {
-	case strings.HasPrefix(file, "~") || s.vague || !p.inside(s):
+	case strings.HasPrefix(file, "~") || s.vague || !steady(file) || !p.inside(s):
 		v.Ask, v.Reason = true, "reads outside of the directory: "+file
 	case s.secret():
 		v.Ask, v.Reason = true, "reads what may be a secret: "+file

@@ -123,6 +123,15 @@ func TestFilesThatAreRead(t *testing.T) {
 		{"Read", `{"file_path":"@DIR@/key/config"}`, false},
 		{"Read", `{"file_path":""}`, false},
 		{"Read", `{}`, false},
+		{"Read", `{"file_path":" /etc/hostname"}`, false},
+		{"Read", `{"file_path":"\u00a0a.txt"}`, false},
+		{"Read", `{"file_path":"\ufeff/etc/hostname"}`, false},
+		{"Read", `{"file_path":"a.txt\n"}`, false},
+		{"Read", `{"file_path":"\u212aube"}`, false},
+		{"Read", `{"file_path":"e\u0301.txt"}`, false},
+		{"Read", `{"file_path":"caf\u00e9/\u65e5\u672c.txt"}`, true},
+		{"Grep", `{"pattern":"x","path":" /etc"}`, false},
+		{"Glob", `{"pattern":" /etc/*"}`, false},
 		{"Read", `{"File_Path":"a.txt"}`, false},
 		{"Read", `{"file_path":"a.txt","File_Path":"/etc/passwd"}`, false},
 		{"Read", `{"file_path":"a.txt","file_path":"/etc/passwd"}`, false},
@@ -176,6 +185,7 @@ func TestFilesThatAreWritten(t *testing.T) {
 		{"Write", `{"file_path":".claude/settings.json","content":""}`, true, c.Dir + "/.claude/settings.json"},
 		{"Write", `{"file_path":".mcp.json","content":""}`, true, c.Dir + "/.mcp.json"},
 		{"Write", `{"file_path":".env","content":""}`, true, c.Dir + "/.env"},
+		{"Write", `{"file_path":" a.txt","content":""}`, true, c.Dir + "/ a.txt"},
 	} {
 		v := c.with(tc.tool, tc.input)
 		if v.Effect != Write || v.Guarded != tc.guarded || len(v.Paths) == 0 || v.Paths[0] != tc.path {
