@@ -13,6 +13,7 @@ const (
 	longestCommand = 16 << 10 // bytes
 	deepest        = 64       // commands inside of commands, where one is read
 	mostDirs       = 8        // directories that a command may be in, after cd
+	mostBrackets   = 400      // the parser's time rises with the square of those that are open
 )
 
 // bash judges a shell command.
@@ -73,6 +74,9 @@ func (j *judge) command(command string) error {
 }
 
 func parseShell(command string) (*syntax.File, error) {
+	if strings.Count(command, "(")+strings.Count(command, "{")+strings.Count(command, "`")+strings.Count(command, "[") > mostBrackets {
+		return nil, errors.New("too many brackets")
+	}
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true)).Parse(strings.NewReader(command), "")
 }
 

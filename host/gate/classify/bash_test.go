@@ -35,11 +35,11 @@ func TestCommandsThatAreAsked(t *testing.T) {
 		"aws s3 ls": External, "ssh x ls": External, "rsync -a . h:x": External, "scp a h:b": External, "nc h 1": External, "git fetch": External, "git frobnicate": External,
 		"sh -c 'sh -c \"curl x\"'": External, "xargs curl": External, "$(echo ls)": External, "$CMD x": External, "exec 3<>$X": External, "echo a > /dev/$P/h/1": External, "echo x | bash": External, "curl x |": External, "exec 3<>/dev/tcp/h/1": External,
 		"if x; then wget y; fi": External, "f() { curl x; }; f": External, "timeout 5 env A=b nice curl x": External, "find . -exec curl {} ';'": External, "python3 -c 'import socket'": External,
-		"git rebase -x 'curl x' HEAD": External, "eval 'cu''rl x'": External, "echo $(curl x)": External, "sudo curl x": External, "mail x": External, "npx x": External, "bash -c \"$X\"": External,
+		"git rebase -x 'curl x' HEAD": External, "eval 'cu''rl x'": External, "echo $(curl x)": External, "sudo curl x": External, "find . -exec $X ';'": External, "env /usr/bin/cur? x": External, "mail x": External, "npx x": External, "bash -c \"$X\"": External,
 		"git -C x push": External, "git --git-dir=x push": External, "git remote show o": External, "git archive --remote=h x": External, "tar cf h:x .": External, "openssl s_client -connect h:1": External,
 
 		"git commit -m 'curl it, then git push'": Write, "echo 'curl x' > notes.txt": Write, "mkdir docker": Write, "grep -rn curl . > out": Write, "awk '{print $1}' a.txt": Write, "git remote add o x": Write,
-		"make test": Write, "go build ./...": Write, "go test ./...": Write, "npm test": Write, "npm run build": Write, "python3 x.py": Write, "rm -rf *.o": Write, "cp -r src/* out/": Write, "cat > x <<E\ncurl y\nE": Write,
+		"make test": Write, "go build ./...": Write, "go test ./...": Write, "npm test": Write, "npm run build": Write, "python3 x.py": Write, "rm -rf *.o": Write, "cp -r src/* out/": Write, "cat > x <<E\ncurl y\nE": Write, "find . -name *.go > x": Write, "find . -path './.git/*' > x": Write,
 	} {
 		v := c.of(t, command)
 		if v.Effect != want || v.Free() {
@@ -78,7 +78,7 @@ func TestJudgingIsBounded(t *testing.T) {
 			t.Errorf("passes: %.40s…", command)
 		}
 	}
-	if took := time.Since(start); took > 20*time.Second {
+	if took := time.Since(start); took > time.Minute {
 		t.Errorf("it took %s", took)
 	}
 }

@@ -49,8 +49,11 @@ func interprets(name string) bool {
 }
 
 // wraps lists programs that start the one that they are given.
-func wraps(name string) bool {
+func wraps(name string, words []string) bool {
+	if name == "find" {
+		return slices.ContainsFunc(words, func(w string) bool { return strings.HasPrefix(w, "-exec") || strings.HasPrefix(w, "-ok") })
+	}
 	return slices.Contains(strings.Fields(`
-		env nice nohup timeout setsid stdbuf ionice flock chrt taskset xargs find fd fdfind exec command builtin sudo doas watch parallel strace ltrace script
+		env nice nohup timeout setsid stdbuf ionice flock chrt taskset xargs fd fdfind exec command builtin sudo doas watch parallel strace ltrace script
 		busybox toybox chroot unshare nsenter setpriv runuser systemd-run at batch entr`), name)
 }

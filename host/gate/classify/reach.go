@@ -80,24 +80,25 @@ func socketPath(text string) bool {
 func roughly(w *syntax.Word) (text string, whole bool) {
 	var out strings.Builder
 	whole = true
-	var add func(parts []syntax.WordPart)
-	add = func(parts []syntax.WordPart) {
+	var add func(parts []syntax.WordPart, quoted bool)
+	add = func(parts []syntax.WordPart, quoted bool) {
 		for _, part := range parts {
 			switch part := part.(type) {
 			case *syntax.Lit:
 				out.WriteString(strings.ReplaceAll(part.Value, `\`, ""))
+				whole = whole && (quoted || part.Value == "[" || !strings.ContainsAny(part.Value, "*?[{"))
 			case *syntax.SglQuoted:
 				out.WriteString(part.Value)
 				whole = whole && !part.Dollar
 			case *syntax.DblQuoted:
-				add(part.Parts)
+				add(part.Parts, true)
 			default:
 				whole = false
 			}
 		}
 	}
-	add(w.Parts)
-	return out.String(), whole && !strings.ContainsAny(out.String(), "*?{")
+	add(w.Parts, false)
+	return out.String(), whole
 }
 
 // callLeaves looks at one simple command.
@@ -121,7 +122,7 @@ func callLeaves(args []*syntax.Word, depth int, strict bool) bool {
 		return true
 	case textOnly(name) || name == "git" && !gitRuns(words):
 		return false
-	case strict && vague && (shell || wraps(name)):
+	case strict && vague && (shell || wraps(name, words)):
 		return true // what it runs is made up
 	case strict && isShell(name) && !slices.ContainsFunc(words[1:], func(w string) bool { return w[:min(1, len(w))] != "-" && w[:min(1, len(w))] != "+" }):
 		return true // what it runs comes through a pipe
