@@ -75,7 +75,7 @@ func (o order) build() error {
 	if err := unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0); err != nil {
 		return fmt.Errorf("end with the host: %w", err)
 	}
-	listener, err := install(assemble(policy(o.Level == Kernel), lastCall), o.Level == Kernel)
+	listener, err := install(assemble(policy(o.Level), lastCall), o.Level == Kernel)
 	if err != nil {
 		return err
 	}

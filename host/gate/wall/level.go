@@ -30,9 +30,9 @@ type State struct {
 	Why        string // why the level is not Kernel; empty when it is
 }
 
-// Probe looks at the machine. It changes nothing, and takes about a millisecond where there is Landlock.
+// Probe looks at the machine. It changes nothing, and takes some milliseconds, for a process that it starts.
 func Probe() State {
-	s := State{Landlock: landlockVersion(), Filters: arch != 0 && filters()}
+	s := State{Landlock: landlockVersion(), Filters: arch != 0 && filters(), Namespaces: namespacesWork()}
 	why := ""
 	switch {
 	case arch == 0:
@@ -48,7 +48,6 @@ func Probe() State {
 		if s.Landlock == 0 {
 			why = "the kernel has no Landlock, or it is switched off"
 		}
-		s.Namespaces = namespacesWork()
 	}
 	s.Why = why
 	return s

@@ -8,7 +8,7 @@ const lastCall = unix.SYS_FILE_SETATTR
 
 // policy is the filter of a level. Landlock, or the read-only mounts, hold what opens, makes, moves or removes a
 // file by its path; this is about what goes past them.
-func policy(supervised bool) []rule {
+func policy(level Level) []rule {
 	var rules []rule
 	add := func(then uint32, calls ...uint32) {
 		for _, c := range calls {
@@ -49,10 +49,15 @@ func policy(supervised bool) []rule {
 		unix.SYS_SETDOMAINNAME, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_VHANGUP)
 	add(fail(unix.EPERM), oldPrivileged()...)
 	rules = append(rules, sockets()...)
-	if supervised {
-		add(notify, unix.SYS_CONNECT, unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_UTIMENSAT)
-		add(notify, oldModes()...)
-		rules = append(rules, rule{unix.SYS_SOCKET, nil, notify})
+	// Modes and times are not writes for Landlock either. In scratch they are useful, which takes somebody who
+	// knows where a file is; read-only mounts do.
+	modes := append(oldModes(), unix.SYS_FCHMOD, unix.SYS_FCHMODAT, unix.SYS_FCHMODAT2, unix.SYS_UTIMENSAT)
+	switch level {
+	case Kernel:
+		add(notify, modes...)
+		add(notify, unix.SYS_SOCKET, unix.SYS_CONNECT)
+	case Files:
+		add(fail(unix.EPERM), modes...)
 	}
 	return rules
 }

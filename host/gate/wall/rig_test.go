@@ -117,6 +117,7 @@ func (g ground) behind(t testing.TB, level wall.Level, spec wall.Spec, argv ...s
 	cmd := exec.CommandContext(ctx, path, args...)
 	cmd.Dir, cmd.Env, cmd.ExtraFiles, cmd.WaitDelay = g.repo, g.env, files, 5*time.Second
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	w.Attr(cmd.SysProcAttr)
 	supervised := make(chan error, 1)
 	go func() { supervised <- w.Run(ctx) }()
 	out, err := combined(cmd, files)
