@@ -77,7 +77,9 @@ func newGround(t testing.TB) ground {
 			t.Fatal(err)
 		}
 	}
-	g.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.tmp, "ROOT=" + root, "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1"}
+	g.env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + g.home, "TMPDIR=" + g.tmp, "ROOT=" + root, "LANG=C.UTF-8", "PYTHONDONTWRITEBYTECODE=1",
+		"GORACE=atexit_sleep_ms=0", // else every process of this binary ends a second later, when it looks for races
+	}
 	return g
 }
 
