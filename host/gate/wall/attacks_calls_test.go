@@ -84,6 +84,10 @@ func processAttacks() map[string]func() error {
 			cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWUSER}
 			return cmd.Run()
 		},
+		"clone3": func() error {
+			args := struct{ flags, pidfd, child, parent, signal, stack, size, tls uint64 }{flags: unix.CLONE_NEWUSER, signal: uint64(unix.SIGCHLD)}
+			return born(syscall.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0))
+		},
 		"fsopen": func() error { _, err := unix.Fsopen("tmpfs", 0); return err },
 		"setns": func() error {
 			fd, err := unix.PidfdOpen(number("HOST"), 0)
@@ -161,13 +165,20 @@ func networkAttacks() map[string]func() error {
 		},
 		"unix-race": func() error {
 			const family = "\x01\x00" // AF_UNIX
-			return race(family+os.Getenv("ALLOWED"), family+outside, func(addr *byte) error {
+			return race(family+os.Getenv("ALLOWED"), family+outside, func(addr *byte) bool {
 				fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0) // not to wait when it is full
 				if err != nil {
-					return err
+					return false
 				}
 				defer func() { _ = unix.Close(fd) }()
-				return err0(unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(addr)), uintptr(2+max(len(outside), len(os.Getenv("ALLOWED")))+1)))
+				size := 2 + max(len(outside), len(os.Getenv("ALLOWED"))) + 1
+				_ = err0(unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(addr)), uintptr(size)))
+				peer, err := unix.Getpeername(fd)
+				if err != nil {
+					return false
+				}
+				name, ok := peer.(*unix.SockaddrUnix)
+				return ok && name.Name == outside
 			})
 		},
 		"nested":   nested,
@@ -250,12 +261,24 @@ func connectRaw(to *unix.SockaddrInet4) uintptr {
 // child does something in a child of this process that has run no program, with system calls alone.
 func child(do func() uintptr) error {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno != 0 {
-		return errno
-	}
-	if pid == 0 {
+	if pid == 0 && errno == 0 {
 		code := do()
 		syscall.RawSyscall(unix.SYS_EXIT_GROUP, code, 0, 0)
+	}
+	return awaited(pid, errno)
+}
+
+// born ends in the child, and gives its fate in the parent.
+func born(pid, _ uintptr, errno syscall.Errno) error {
+	if pid == 0 && errno == 0 {
+		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+	}
+	return awaited(pid, errno)
+}
+
+func awaited(pid uintptr, errno syscall.Errno) error {
+	if errno != 0 {
+		return errno
 	}
 	var status unix.WaitStatus
 	if _, err := unix.Wait4(int(pid), &status, 0, nil); err != nil {

@@ -86,9 +86,11 @@ func fileAttacks() map[string]func() error {
 			return unix.Fchmodat(unix.AT_FDCWD, "file", 0o777, unix.AT_SYMLINK_NOFOLLOW) // which needs fchmodat2
 		},
 		"chmod-race": func() error {
-			return race(os.Getenv("TMPDIR")+"/mine", os.Getenv("ROOT")+"/repo/file", func(path *byte) error {
+			return race(os.Getenv("TMPDIR")+"/mine", os.Getenv("ROOT")+"/repo/file", func(path *byte) bool {
 				at := unix.AT_FDCWD
-				return err0(unix.Syscall6(unix.SYS_FCHMODAT, uintptr(at), uintptr(unsafe.Pointer(path)), 0o777, 0, 0, 0))
+				_ = err0(unix.Syscall6(unix.SYS_FCHMODAT, uintptr(at), uintptr(unsafe.Pointer(path)), 0o777, 0, 0, 0))
+				var now unix.Stat_t
+				return unix.Stat("file", &now) == nil && now.Mode&0o777 == 0o777
 			})
 		},
 		"futimens": func() error {
@@ -163,9 +165,12 @@ func reading(do func(fd int) error) error {
 }
 
 // race makes a call over and over while another thread writes the allowed and the forbidden name in turn to where
-// the call reads it from.
-func race(allowed, forbidden string, do func(name *byte) error) error {
-	const long = 200 * time.Millisecond
+// the call reads it from, until the forbidden one came through, or for as long as RACE says.
+func race(allowed, forbidden string, do func(name *byte) (through bool)) error {
+	long, err := time.ParseDuration(os.Getenv("RACE"))
+	if err != nil {
+		return err
+	}
 	var names [2][4096]byte
 	copy(names[0][:], allowed)
 	copy(names[1][:], forbidden)
@@ -182,12 +187,16 @@ func race(allowed, forbidden string, do func(name *byte) error) error {
 			copy(shared[:size], names[i%2][:size])
 		}
 	}()
+	defer func() {
+		stop.Store(true)
+		<-done
+	}()
 	for end := time.Now().Add(long); time.Now().Before(end); {
-		_ = do(&shared[0])
+		if do(&shared[0]) {
+			return nil
+		}
 	}
-	stop.Store(true)
-	<-done
-	return nil
+	return errNothing
 }
 
 func text(s string) uintptr {

@@ -27,6 +27,7 @@ func processAttempts() []attempt {
 		{name: "user namespace", sh: "unshare -Ur true", needs: "unshare"},
 		{name: "user namespace and mount", sh: "unshare -Urm mount -t tmpfs none $ROOT/repo", needs: "unshare"},
 		{name: "user namespace by clone", attack: "clone"},
+		{name: "user namespace by clone3", attack: "clone3"},
 		{name: "mount", sh: "mount --bind $TMPDIR $ROOT/repo && umount $ROOT/repo", root: true},
 		{name: "new mount calls", attack: "fsopen", root: true},
 		{name: "change root", sh: "chroot / true", root: true, needs: "chroot"},

@@ -178,6 +178,11 @@ func (a attempt) try(t *testing.T, level wall.Level) (bool, outcome) {
 			t.Fatal(err)
 		}
 	}
+	race := "10s" // it ends when it is won
+	if level != wall.None {
+		race = "300ms"
+	}
+	f.env = append(f.env, "RACE="+race)
 	argv := []string{self(t), "agent", "sh", "-c", a.sh}
 	if a.attack != "" {
 		argv = []string{self(t), "agent", self(t), "attack", a.attack}

@@ -22,6 +22,10 @@ import (
 // This test binary plays the parts of the processes: the launcher, the agent, which starts a command and waits for
 // it, and the commands of the attacks.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 2 && os.Args[1] == "inner" {
+		fmt.Fprintln(os.Stderr, inner())
+		os.Exit(1)
+	}
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case wall.Subcommand:
@@ -32,6 +36,9 @@ func TestMain(m *testing.M) {
 			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
 			_ = cmd.Run()
 			os.Exit(cmd.ProcessState.ExitCode())
+		case "host":
+			fmt.Fprintln(os.Stderr, hosting(os.Args[2]))
+			os.Exit(1)
 		case "attack":
 			if err := attack(os.Args[2]); err != nil {
 				fmt.Fprintln(os.Stderr, err)
