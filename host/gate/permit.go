@@ -13,8 +13,8 @@ import (
 	"example.com/kitsoki/host/gate/wall"
 )
 
-// room is the only one until there are stories.
-const room = "main"
+// Room is what a verdict names as its state: the only room until there are stories.
+const Room = "main"
 
 // Permit decides about a call of the agent, and blocks while the operator does. Its context brings the operator's
 // prompter, where there is one, and an AskRequest with what is known of the call.
@@ -167,7 +167,7 @@ func (t *Turn) refuse(a *action, call *askbridge.PermissionCall, by, question, r
 
 func (t *Turn) event(a *action, by, question string) host.WriteModeGranted {
 	return host.WriteModeGranted{
-		SessionID: t.gate.opt.SessionID, Turn: t.number, ToolUseID: a.call.ToolUseID, State: room, Action: askbridge.Safe(a.title()),
+		SessionID: t.gate.opt.SessionID, Turn: t.number, ToolUseID: a.call.ToolUseID, State: Room, Action: askbridge.Safe(a.title()),
 		Effect: a.effect, By: by, Hash: a.hash, Question: question,
 	}
 }

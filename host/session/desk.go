@@ -176,6 +176,9 @@ func byAge(a, b *watchedAsk) int { return a.ask.Info().Opened.Compare(b.ask.Info
 
 // watch keeps the drafts of an ask until it has its end.
 func (s *Session) watch(a host.Ask) {
+	if a.Info().Kind == host.KindProposal {
+		return // it has no drafts, and is not asked again
+	}
 	id := a.Info().ID
 	s.mu.Lock()
 	defer s.mu.Unlock()

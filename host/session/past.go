@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/gate"
 	"example.com/kitsoki/host/trace"
 )
 
@@ -23,6 +24,8 @@ type past struct {
 	turn  int // 0: none
 	agent *trace.AgentStarted
 	asks  []host.QuestionAsked // oldest first
+
+	proposals []pastProposal // of which nothing says what became of them
 
 	said  []saidOnce              // what the operator said and the agent is not known to have taken, oldest first
 	ends  map[string]host.Outcome // of asks, by id
@@ -73,7 +76,7 @@ func readPast(path string) (past, error) {
 func (p *past) add(e host.Event) {
 	switch e := e.(type) {
 	case trace.SessionOpened:
-		p.opened, p.turn, p.agent, p.asks = e, 0, nil, nil
+		p.opened, p.turn, p.agent, p.asks, p.proposals = e, 0, nil, nil, nil
 	case trace.AccessChanged:
 		p.opened.Access = e.Access
 	case trace.TurnStarted:
@@ -90,6 +93,8 @@ func (p *past) add(e host.Event) {
 		if e.Conversation != "" {
 			p.conversation = e.Conversation
 		}
+	case host.WriteModeGranted:
+		p.proposals = slices.DeleteFunc(p.proposals, func(a pastProposal) bool { return a.asked.QuestionID == e.Question })
 	case host.QuestionAsked:
 		p.asked(e)
 	case host.QuestionAnswered:
@@ -102,6 +107,10 @@ func (p *past) add(e host.Event) {
 }
 
 func (p *past) asked(e host.QuestionAsked) {
+	if e.Kind == host.KindProposal { // of a call that is lost; the agent proposes it anew if it still wants to
+		p.proposals = append(p.proposals, pastProposal{asked: e})
+		return
+	}
 	p.asks = append(p.asks, e)
 	if e.Reopens == "" {
 		p.wentOn()
@@ -114,6 +123,9 @@ func (p *past) asked(e host.QuestionAsked) {
 // ended notes the end of an ask. Whether a decline reached the call that asked is told nowhere: the agent may have it,
 // so only one of an ask that was asked again is owed.
 func (p *past) ended(id string, end saidOnce) {
+	for i := range p.proposals {
+		p.proposals[i].ended = p.proposals[i].ended || p.proposals[i].asked.QuestionID == id
+	}
 	p.ends[id] = end.outcome
 	i := slices.IndexFunc(p.asks, func(a host.QuestionAsked) bool { return a.QuestionID == id })
 	if i < 0 {
@@ -148,7 +160,7 @@ func (p *past) wentOn() {
 // turnEnded notes the end of a turn. Of a process that lived to write it the operator was told which answers had not
 // been taken; a turn that ended well took along what had been said before it.
 func (p *past) turnEnded(e trace.TurnEnded) {
-	p.turn = 0
+	p.turn, p.proposals = 0, nil
 	p.costUSD += e.CostUSD
 	p.tokens += e.Tokens
 	if e.Error != killed { // else it is the end that the next process wrote
@@ -182,6 +194,12 @@ func (p *past) knows(id string) bool {
 	return ended || slices.ContainsFunc(p.asks, func(a host.QuestionAsked) bool { return a.QuestionID == id })
 }
 
+// pastProposal is a proposal of the turn that a killed process left open.
+type pastProposal struct {
+	asked host.QuestionAsked
+	ended bool
+}
+
 // killed is what the trace says of what a killed process left open.
 const killed = "kitsoki was killed"
 
@@ -197,6 +215,9 @@ func (s *Session) mend(p past) {
 		s.observe(end)
 		s.record(end)
 	}
+	for _, a := range p.proposals {
+		s.mendProposal(p.turn, a)
+	}
 	if p.agent != nil {
 		s.record(trace.AgentEnded{SessionID: s.id, Turn: p.agent.Turn, Agent: p.agent.Agent, Outcome: "failed"})
 	}
@@ -204,4 +225,18 @@ func (s *Session) mend(p past) {
 		s.record(trace.TurnEnded{SessionID: s.id, Turn: p.turn, Outcome: "failed", Error: killed})
 		s.emit(Event{Kind: TurnEnded, Turn: p.turn, Failed: true, Text: killed + "; the turn did not come to its end"})
 	}
+}
+
+// mendProposal writes what became of a proposal: whatever was said to it, it did not happen.
+func (s *Session) mendProposal(turn int, p pastProposal) {
+	if !p.ended {
+		s.record(host.QuestionUnanswered{
+			QuestionID: p.asked.QuestionID, SessionID: s.id, ToolUseID: p.asked.ToolUseID, Outcome: host.AskerGone, Reason: killed,
+		})
+	}
+	s.record(host.WriteModeGranted{
+		SessionID: s.id, Turn: turn, ToolUseID: p.asked.ToolUseID, State: gate.Room, Action: headsOf(p.asked), Effect: host.EffectExternal, By: "gate",
+		Reason: killed, Question: p.asked.QuestionID,
+	})
+	s.emit(Event{Kind: Notice, Failed: true, Text: "not done, because kitsoki was killed: " + headsOf(p.asked)})
 }
