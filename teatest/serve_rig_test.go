@@ -123,6 +123,16 @@ func (s *serveCmd) ends() {
 	}
 }
 
+// descriptors counts what the server has open.
+func (s *serveCmd) descriptors() int {
+	s.t.Helper()
+	entries, err := os.ReadDir(fmt.Sprintf("/proc/%d/fd", s.cmd.Process.Pid))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(entries)
+}
+
 // checkSessions checks that there are so many sessions, each closed with a trace that holds, and that kitsoki says so
 // too.
 func (s *serveCmd) checkSessions(n int) {

@@ -24,11 +24,14 @@ func TestServeFiftyCallsAtOnce(t *testing.T) {
 	program(t)
 	t.Parallel()
 	s := startScripted(t, serveEnv(t))
+	before := s.descriptors()
 	var mu sync.Mutex
 	sessions := map[string]bool{}
 	var all sync.WaitGroup
+	var clients []*serveClient
 	for i := range 5 {
 		c := s.dial()
+		clients = append(clients, c)
 		for j := range 10 {
 			all.Go(func() {
 				prompt := fmt.Sprintf("call %d of client %d", j, i)
@@ -43,9 +46,16 @@ func TestServeFiftyCallsAtOnce(t *testing.T) {
 		}
 	}
 	all.Wait()
+	for _, c := range clients {
+		c.leave()
+	}
 	c := s.dial()
 	if len(sessions) != 50 || len(c.listed()) > 0 {
 		t.Errorf("%d sessions, in hand are %v", len(sessions), c.listed())
+	}
+	c.leave()
+	if !eventually(func() bool { return s.descriptors() <= before }) {
+		t.Errorf("%d descriptors are open, %d were before", s.descriptors(), before)
 	}
 	s.ends()
 	s.checkSessions(50)

@@ -68,19 +68,22 @@ func tryPlace(path string) (*place, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPath, err)
 	}
-	p := &place{path: path, lock: lock}
-	if err = unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != nil {
-		err = errHeld // or it cannot be locked, which looks the same to whoever waits
-	} else if !sameFile(lock, path+".lock") {
-		err = errHeld // whoever held it has just removed it: this lock keeps nobody out any more
-	} else {
-		err = clearDead(path)
-	}
-	if err != nil {
+	if err := hold(lock, path); err != nil {
 		_ = lock.Close()
 		return nil, err
 	}
-	return p, nil
+	return &place{path: path, lock: lock}, nil
+}
+
+// hold takes the lock, and with it the path.
+func hold(lock *os.File, path string) error {
+	if unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB) != nil {
+		return errHeld // or it cannot be locked, which looks the same to whoever waits
+	}
+	if !sameFile(lock, path+".lock") {
+		return errHeld // whoever held it has just removed it: this lock keeps nobody out any more
+	}
+	return clearDead(path)
 }
 
 func sameFile(f *os.File, path string) bool {

@@ -63,6 +63,28 @@ func leaveDead(t *testing.T, path string) {
 	}
 }
 
+// A lock that was opened before its holder removed it keeps nobody out.
+func TestALockThatWasRemovedIsNone(t *testing.T) {
+	path := socketPath(t)
+	lock, err := os.Create(path + ".lock")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = lock.Close() }()
+	if err := os.Remove(lock.Name()); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(lock, path); !errors.Is(err, errHeld) {
+		t.Errorf("with nothing there: %v", err)
+	}
+	if err := os.WriteFile(lock.Name(), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := hold(lock, path); !errors.Is(err, errHeld) {
+		t.Errorf("with another one there: %v", err)
+	}
+}
+
 // Servers that come and go never meet: whoever listens is alone until it has closed.
 func TestServersThatComeAndGoNeverMeet(t *testing.T) {
 	path := socketPath(t)
