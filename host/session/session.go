@@ -70,6 +70,7 @@ type turn struct {
 	number int
 	access agent.Access
 	gate   *gate.Turn // of the access ask
+	alone  bool       // nothing follows it: it was started by Run
 	cancel context.CancelCauseFunc
 	done   chan struct{}
 

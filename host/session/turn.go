@@ -47,8 +47,9 @@ type Result struct {
 	Changed Diff // what a task changed in the directory, whoever says so; empty where git cannot tell
 }
 
-// Run starts a turn and waits for its end; ErrBusy when one is running. It is stopped when ctx ends first, with the
-// cause where that is a *host.Unanswered, and else as one that the operator stopped.
+// Run starts a turn and waits for its end, without letting the queue go on after it; ErrBusy when one is running. It
+// is stopped when ctx ends first, with the cause where that is a *host.Unanswered, and else as one that the operator
+// stopped.
 func (s *Session) Run(ctx context.Context, in Input) (Result, error) {
 	s.mu.Lock()
 	if s.running != nil {
@@ -56,6 +57,9 @@ func (s *Session) Run(ctx context.Context, in Input) (Result, error) {
 		return Result{}, ErrBusy
 	}
 	t, err := s.startLocked(in)
+	if err == nil {
+		t.alone = true // read under the lock, when it ends
+	}
 	s.mu.Unlock()
 	if err != nil {
 		return Result{}, err
@@ -186,7 +190,7 @@ func (s *Session) endTurn(t *turn, agentBegan bool, began time.Time, branch stri
 	s.tokens += res.Usage.Total()
 	s.failed = outcome == "failed"
 	s.running = nil
-	s.held = len(s.queue) > 0 && (err != nil || t.held)
+	s.held = len(s.queue) > 0 && (err != nil || t.held || t.alone)
 	clear(s.sent) // what was not taken was said
 	s.emit(turnEnded(record))
 	s.putBackLocked(t)
