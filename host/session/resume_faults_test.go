@@ -266,3 +266,93 @@ func TestATraceThatHasLostItsLock(t *testing.T) {
 		t.Errorf("the second process got %v", err)
 	}
 }
+
+// What was handed over is not handed over again by a process that comes after a kill in the middle of that turn; nor is
+// it after a turn of an agent that says nothing of its work.
+func TestWhatWasTakenIsNotOwed(t *testing.T) {
+	ctx := context.Background()
+	for name, r := range map[string]runner{
+		"at work": func(ctx context.Context, _ agent.Request, obs agent.Observer) (agent.Result, error) {
+			obs.Event(agent.Init{Conversation: "talk-1"}, nil)
+			obs.Event(agent.Unknown{Type: "system", Subtype: "status"}, nil)
+			<-ctx.Done()
+			return agent.Result{}, context.Cause(ctx)
+		},
+		"silent": func(context.Context, agent.Request, agent.Observer) (agent.Result, error) { return agent.Result{}, nil },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			state := killedAnswered(t, nil, "", host.Answer{Picked: []int{0}})
+			s, _ := takenUp(t, state, r)
+			until(t, "it was taken", func() bool { return strings.Contains(logOf(t, s), "ask_delivery") })
+			next, err := managerAt(t, crash(t, state), nil).Resume(ctx, "last", Spec{})
+			if err != nil || len(next.owed) > 0 || len(next.reopen) > 0 {
+				t.Errorf("the next process has %+v and %+v, %v", next.owed, next.reopen, err)
+			}
+		})
+	}
+}
+
+// Of two asks one was answered and not taken, and one was open: that is asked again, and both go at once.
+func TestOneOfTwoWasAnswered(t *testing.T) {
+	ctx := context.Background()
+	state := lostTwo(t)
+	s, asks := takenUp(t, state, func(ctx context.Context, _ agent.Request, _ agent.Observer) (agent.Result, error) {
+		<-ctx.Done()
+		return agent.Result{}, context.Cause(ctx)
+	})
+	own, _ := asks.both(t)
+	if err := own.Answer(ctx, []host.Answer{{Picked: []int{0}}}); err != nil {
+		t.Fatal(err)
+	}
+	until(t, "the answer is on the desk", func() bool {
+		data, _ := os.ReadFile(filepath.Join(state, s.ID(), deskName))
+		return strings.Contains(string(data), `"owed"`)
+	})
+	prompts := make(chan agent.Request, 10)
+	again, asks := takenUp(t, crash(t, state), atWork(prompts))
+	if err := asks.next(t).Answer(ctx, []host.Answer{{Picked: []int{1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got := nextRequest(t, prompts).Prompt; !strings.Contains(got, `"left"`) || !strings.Contains(got, `{"declined":"no"}`) {
+		t.Errorf("the agent was sent %q", got)
+	}
+	until(t, "the session is idle", func() bool { return snap(t, again).State == Idle })
+	if n := len(asks); n > 0 {
+		t.Errorf("%d more asks", n)
+	}
+}
+
+// An ask that was asked again under another id, and answered there, is not asked a third time by a desk that knows the
+// first id alone.
+func TestADeskThatKnowsTheFirstIDAlone(t *testing.T) {
+	ctx := context.Background()
+	state := lostTwo(t)
+	idle, err := managerAt(t, state, nil).Resume(ctx, "last", Spec{}) // nobody is there, and nothing is asked
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := idle.Close(ctx, host.HostClosing); err != nil {
+		t.Fatal(err)
+	}
+	old, err := os.ReadFile(onlyFile(t, state, deskName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	prompts := make(chan agent.Request, 10)
+	s, asks := takenUp(t, state, atWork(prompts))
+	own, sub := asks.both(t)
+	if err := errors.Join(own.Answer(ctx, []host.Answer{{Picked: []int{0}}}), sub.Answer(ctx, []host.Answer{{Picked: []int{0}}})); err != nil {
+		t.Fatal(err)
+	}
+	nextRequest(t, prompts)
+	until(t, "the session is idle", func() bool { return snap(t, s).State == Idle })
+	state = crash(t, state)
+	if err := os.WriteFile(onlyFile(t, state, deskName), old, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	next, err := managerAt(t, state, nil).Resume(ctx, "last", Spec{})
+	if err != nil || len(next.reopen) > 0 || len(next.owed) > 0 {
+		t.Errorf("asked again %+v, owed %+v, %v", next.reopen, next.owed, err)
+	}
+}
