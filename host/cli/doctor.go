@@ -18,6 +18,7 @@ import (
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host/agent"
+	"example.com/kitsoki/host/gate/wall"
 	"example.com/kitsoki/host/settings"
 )
 
@@ -83,7 +84,7 @@ type examination func(ctx context.Context, getenv func(string) string) finding
 
 func examinations() []examination {
 	return []examination{
-		lookAtProgram, lookAtSettings, lookAtClaude, lookAtAccount, lookAtGit, lookAtTerminal, lookAtTmux, lookAtRuntime, lookAtState, lookAtLimits,
+		lookAtProgram, lookAtSettings, lookAtClaude, lookAtAccount, lookAtGit, lookAtTerminal, lookAtTmux, lookAtWall, lookAtRuntime, lookAtState, lookAtLimits,
 	}
 }
 
@@ -155,6 +156,20 @@ func lookAtAccount(_ context.Context, getenv func(string) string) finding {
 		}
 	}
 	return finding{What: "account", State: healthy, Found: strings.Join(found, ", ")}
+}
+
+// lookAtWall says what holds an agent with the access ask.
+func lookAtWall(context.Context, func(string) string) finding {
+	found := wall.Probe()
+	f := finding{What: "wall", State: healthy, Found: found.Doctor()}
+	switch found.Level() {
+	case wall.Kernel:
+	case wall.None:
+		f.State, f.Costs = partly, "with --access ask an agent that does not ask is not held back; Linux 6.2 or newer with Landlock does that"
+	default:
+		f.State, f.Costs = partly, "with --access ask what an agent sends elsewhere is asked for, and not held back"
+	}
+	return f
 }
 
 func lookAtGit(ctx context.Context, _ func(string) string) finding {
