@@ -159,6 +159,25 @@ func (c *carried) forbid(own home, at place) {
 	}
 }
 
+// ask brings each use of the tools that read to the gate, and each command: the agent's own idea of what is harmless
+// lets it read the operator's secrets unasked (measured with 2.1.332: a rule without a path takes precedence over it,
+// links and all; the files of instructions, and those that the operator names with @, are read as before).
+func (c *carried) ask(req Request) {
+	if !req.gated() {
+		return
+	}
+	permissions, _ := c.settings["permissions"].(map[string]any)
+	if permissions == nil {
+		permissions = map[string]any{}
+	}
+	ask, _ := permissions["ask"].([]string)
+	permissions["ask"] = append(slices.Clone(ask), "Bash", "Read", "Grep", "Glob")
+	if c.settings == nil {
+		c.settings = map[string]any{}
+	}
+	c.settings["permissions"] = permissions
+}
+
 // rooted makes rules independent of the file that they are in: a path with one slash before it starts where the
 // file belongs to, with two at the root (measured). Rules about our own server are not for a settings file to make.
 func rooted(list []string, root string) []string {
