@@ -23,6 +23,7 @@ type carried struct {
 	settings map[string]any // for a settings file; empty: none
 	servers  []server
 	dirs     []string // whose CLAUDE.md is read
+	env      []string // over the inherited one
 	deny     []string // uses of tools that are not safe in this directory
 	notes    []string // files of instructions that are in none of dirs
 }
@@ -59,6 +60,9 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 		return c
 	}
 	c.dirs = []string{at.dir}
+	if gitRunsPrograms(at.dir) {
+		c.env = withoutGitsPrograms(d.Env)
+	}
 	if at.root != "" && at.root != at.dir {
 		c.note(filepath.Join(at.root, memoryFile))
 	}
@@ -66,7 +70,7 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 	c.settings = map[string]any{}
 	c.forbid(own, at)
 	if !req.guarded() { // then it reads the operator's settings by itself
-		if gitRunsPrograms(at.dir) {
+		if len(c.env) > 0 {
 			c.deny = []string{anyGit}
 		}
 		d.sayOnce(at.dir, len(c.deny) > 0, notice)
