@@ -79,7 +79,7 @@ func TestWhatIsCarriedOfSettings(t *testing.T) {
 func names(list []server) string {
 	var out []string
 	for _, s := range list {
-		out = append(out, s.name+"="+string(s.entry.(json.RawMessage)))
+		out = append(out, fmt.Sprintf("%s=%s", s.name, s.entry))
 	}
 	return strings.Join(out, " ")
 }
