@@ -121,6 +121,13 @@ func exists(path string) func(*field) bool {
 	}
 }
 
+func matches(pattern string) func(*field) bool {
+	return func(f *field) bool {
+		found, err := filepath.Glob(filepath.Join(f.root, pattern))
+		return err != nil || len(found) > 0
+	}
+}
+
 func gone(path string) func(*field) bool {
 	return func(f *field) bool { return !exists(path)(f) }
 }
