@@ -150,7 +150,7 @@ func TestTheAgentIsTheProcessThatWasStarted(t *testing.T) {
 	t.Parallel()
 	g := newGround(t)
 	var out strings.Builder
-	w, cmd := g.start(t, g.spec(), &out, "sh", "-c", "echo $$; ls /proc/$$/fd | tr '\\n' ' '")
+	w, cmd := g.start(t, g.spec(), &out, "sh", "-c", "echo $$; i=0; while [ $i -lt 300 ]; do [ -e /proc/self/fd/$i ] && printf '%s ' $i; i=$((i+1)); done")
 	bounded(t, "the wall", func() {
 		if err := w.Run(t.Context()); err != nil {
 			t.Error(err)
