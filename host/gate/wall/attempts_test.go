@@ -189,8 +189,8 @@ func (a attempt) try(t *testing.T, level wall.Level) (bool, outcome) {
 	if level != wall.None {
 		race = "300ms"
 	}
-	f.env = append(f.env, "RACE="+race)
-	argv := []string{self(t), "agent", "sh", "-c", a.sh}
+	f.env = append(f.env, "RACE="+race, "TRY="+a.sh)
+	argv := []string{"sh", "-c", `sh -c "$TRY"; exit $?`} // a shell is the agent, and starts another
 	if a.attack != "" {
 		argv = []string{self(t), "agent", self(t), "attack", a.attack}
 	}

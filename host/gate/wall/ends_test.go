@@ -286,7 +286,11 @@ func TestNobodyInheritsTheAgentsConnections(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(t.Context()) }()
 	_ = cmd.Wait()
-	bounded(t, "the supervisor", func() { _ = <-done })
+	bounded(t, "the supervisor", func() {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 	if reached(f.tcp) {
 		t.Error("a child of the agent connected")
 	}

@@ -62,7 +62,11 @@ func TestASocketOfTheAgentsIsNotAPipe(t *testing.T) {
 		_ = f.Close()
 	}
 	_ = cmd.Wait()
-	bounded(t, "the supervisor", func() { _ = <-done })
+	bounded(t, "the supervisor", func() {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 	var buf [16]byte
 	if n, _ := ours.Read(buf[:]); n != 0 || cmd.ProcessState.ExitCode() == 0 {
 		t.Errorf("%q was written to the agent's output: %v", buf[:n], cmd.ProcessState)
