@@ -67,6 +67,9 @@ func (p program) uses() []string {
 			continue
 		}
 		out = append(out, p.name+" "+name+" "+tail)
+		if p.args != "" {
+			out = append(out, p.name+" "+strings.TrimSuffix(example(kinds[0]), "...")+" "+name)
+		}
 		if valued && strings.HasPrefix(name, "--") {
 			out = append(out, p.name+" "+strings.Replace(name, " ", "=", 1)+" "+tail)
 		}
