@@ -5,9 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -20,17 +20,13 @@ type Launch struct {
 	Path  string
 	Args  []string
 	Env   []string
-	Files []*os.File // inherited from descriptor 3 on
+	Dir   string
+	Files []*os.File                 // inherited from descriptor 3 on
+	Attr  func(*syscall.SysProcAttr) // what it has to be started in, beside what the starter asks for; nil: nothing
 
 	Scratch string // a directory of the run's own
 	Socket  string // over which the run reaches the host; empty: not at all
 	Config  string // where the agent keeps its own files; empty: it has none
-}
-
-// kept are the directories in which claude keeps what it needs for a conversation. Everything else beside them stays as
-// it is: a settings file that an agent could write would let it skip the gate, because the CLI reads it again and again.
-func kept() []string {
-	return []string{"projects", "shell-snapshots", "session-env", "sessions", "tasks", "file-history"}
 }
 
 // wallEnds is how long the wall's supervisor has to see that nobody is left behind the wall.
@@ -51,13 +47,11 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 		spec.Sockets = []string{l.Socket}
 	}
 	if l.Config != "" {
-		for _, name := range kept() {
-			dir := filepath.Join(l.Config, name)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return l, nothing, fmt.Errorf("make a directory for the agent's own files: %w", err)
-			}
-			spec.Writable = append(spec.Writable, dir)
+		kept, err := wall.Conversations(l.Config, l.Dir)
+		if err != nil {
+			return l, nothing, err
 		}
+		spec.Writable = append(spec.Writable, kept...)
 	}
 	w, err := wall.Prepare(spec, t.gate.opt.Level, func(r wall.Refusal) {
 		t.gate.opt.Notice(askbridge.Safe(fmt.Sprintf("the wall kept %s from this: %s", r.Command, r.What)))
@@ -70,6 +64,7 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 	t.mu.Unlock()
 	l.Env = append(l.Env, "TMPDIR="+l.Scratch, "CLAUDE_CODE_TMPDIR="+l.Scratch)
 	l.Path, l.Args, l.Files = w.Wrap(t.gate.opt.Self, l.Path, l.Args)
+	l.Attr = w.Attr
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(running) }()
