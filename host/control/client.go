@@ -34,7 +34,7 @@ type Client struct {
 // Find returns the sockets of all running kitsoki of this user, oldest process first. A socket that a killed one left
 // behind is removed by whoever finds nobody there.
 func Find(runtime string) ([]string, error) {
-	entries, err := os.ReadDir(filepath.Join(runtime, dirName))
+	entries, err := os.ReadDir(runtime)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -43,8 +43,8 @@ func Find(runtime string) ([]string, error) {
 	}
 	var out []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".sock") {
-			out = append(out, filepath.Join(runtime, dirName, e.Name()))
+		if strings.HasPrefix(e.Name(), prefix) && strings.HasSuffix(e.Name(), ".sock") {
+			out = append(out, filepath.Join(runtime, e.Name()))
 		}
 	}
 	return out, nil
@@ -85,7 +85,7 @@ func sweep(path string) {
 
 // pidOf is the process that a socket belongs to, by its name.
 func pidOf(path string) int {
-	name, _, _ := strings.Cut(filepath.Base(path), "-")
+	name, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(path), prefix), "-")
 	pid, _ := strconv.Atoi(name)
 	return pid
 }

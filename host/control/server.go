@@ -20,7 +20,7 @@ import (
 
 // Options of a server.
 type Options struct {
-	Runtime string // the directory of askbridge.RuntimeDir; the socket is below it
+	Runtime string // the directory of askbridge.RuntimeDir; the socket is in it
 	Manager *session.Manager
 	Feed    *Feed
 	Version string
@@ -45,8 +45,8 @@ type Server struct {
 	attached map[*rpc.Conn]int // surfaces of other processes, by connection
 }
 
-// dirName is the directory of the sockets, below the runtime directory.
-const dirName = "control"
+// prefix is how the name of a control socket begins in the runtime directory; the process's id and some letters follow.
+const prefix = "control-"
 
 // Serve offers the API on a socket of this process's own. Close it before the manager is closed, so that nobody is
 // told of sessions that end.
@@ -58,7 +58,7 @@ func Serve(ctx context.Context, opt Options) (*Server, error) {
 	opt.Feed.mu.Lock()
 	opt.Feed.title = titles(opt.Manager)
 	opt.Feed.mu.Unlock()
-	s.path = filepath.Join(opt.Runtime, dirName, fmt.Sprintf("%d-%s.sock", os.Getpid(), host.NewID()[:6]))
+	s.path = filepath.Join(opt.Runtime, fmt.Sprintf("%s%d-%s.sock", prefix, os.Getpid(), host.NewID()[:6]))
 	var err error
 	if s.rpc, err = rpc.Listen(ctx, s.path, s.methods(), rpc.Options{}); err != nil {
 		return nil, err
