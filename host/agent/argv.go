@@ -40,7 +40,7 @@ const vendorTimeoutMS = 24 * 60 * 60 * 1000
 // EnvAskSocket names the socket of a dispatch to the agent's grandchild.
 const EnvAskSocket = "KITSOKI_OPERATOR_ASK_SOCK"
 
-// EnvGate, set to anything, tells the grandchild to serve the agent's permissions too.
+// EnvGate is set, to anything, where the grandchild serves the agent's permissions too.
 const EnvGate = "KITSOKI_OPERATOR_GATE"
 
 // server is an MCP server with the tools that the agent may call on it unasked. Argv and configuration are built
