@@ -67,6 +67,7 @@ func TestWhereACommandWrites(t *testing.T) {
 
 // What is too long, too deep or too much is asked, and soon.
 func TestJudgingIsBounded(t *testing.T) {
+	t.Parallel()
 	c := house(t)
 	start := time.Now()
 	for _, command := range []string{
