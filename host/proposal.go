@@ -29,15 +29,15 @@ const Deny = "deny"
 // tool's real input; what an agent asks is always a question. It has one question, whose rows are scopes and Deny, in
 // that order, and is answered by one of them and nothing else.
 type Proposal struct {
-	Tool   string // as the agent calls it
-	Effect Effect
-	Title  string // what would happen, in a few words
-	Text   string // what would happen, whole: a command, or the change of a file as a diff
-	Diff   bool   // Text is one
-	Dir    string // where
-	Reason string // why it is not simply done
-	Held   string // what holds the agent to the answer, in a sentence
-	Hash   string // of tool, input and directory, hexadecimal: what is allowed is this and nothing else
+	Tool   string `json:"tool"` // as the agent calls it
+	Effect Effect `json:"effect"`
+	Title  string `json:"title"`  // what would happen, in a few words
+	Text   string `json:"text"`   // what would happen, whole: a command, or the change of a file as a diff
+	Diff   bool   `json:"diff"`   // Text is one
+	Dir    string `json:"dir"`    // where
+	Reason string `json:"reason"` // why it is not simply done
+	Held   string `json:"held"`   // what holds the agent to the answer, in a sentence
+	Hash   string `json:"hash"`   // of tool, input and directory, hexadecimal: what is allowed is this and nothing else
 }
 
 // safe is the proposal with texts that can be shown. Safe text is injective, so what is shown can be read back to what

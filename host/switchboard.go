@@ -142,6 +142,17 @@ func (s *Switchboard) Pending(f Filter) []Ask {
 	return out
 }
 
+// Find returns the open ask with this id as a surface of that name works on it; false when there is none.
+func (s *Switchboard) Find(id, surface string) (Ask, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	e := s.open[id]
+	if e == nil || !e.shown {
+		return nil, false
+	}
+	return &handle{entry: e, surface: surface}, true
+}
+
 // End settles every open ask of the sessions of the filter without an answer.
 func (s *Switchboard) End(f Filter, why Unanswered) {
 	s.mu.Lock()

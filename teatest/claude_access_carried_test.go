@@ -100,7 +100,8 @@ func doorFor(t *testing.T, to string) (string, *atomic.Int32) {
 		t.Fatal(err)
 	}
 	used := &atomic.Int32{}
-	proxy := &httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) {
+	transport := &http.Transport{}
+	proxy := &httputil.ReverseProxy{Transport: transport, Rewrite: func(r *httputil.ProxyRequest) {
 		r.SetURL(target)
 		if r.In.Header.Get("X-Api-Key") == helperKey {
 			used.Add(1)
@@ -111,7 +112,7 @@ func doorFor(t *testing.T, to string) (string, *atomic.Int32) {
 	server := httptest.NewServer(http.Handler(proxy))
 	t.Cleanup(func() {
 		server.Close()
-		http.DefaultTransport.(*http.Transport).CloseIdleConnections() //nolint:forcetypeassert // it is one
+		transport.CloseIdleConnections()
 	})
 	return server.URL, used
 }

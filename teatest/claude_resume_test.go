@@ -45,10 +45,10 @@ func (l *lasting) open(args ...string) {
 	l.Pane = tmux.Start(l.t, 100, 30, around, append([]string{"env", home, program(l.t), "--cwd", l.dir}, args...)...)
 }
 
-// askedWithDraft sends a prompt, waits for the ask, and types half an answer into it, which is on the disk then.
-func (l *lasting) askedWithDraft(prompt, draft string) {
+// askedWithDraft sends the prompt, waits for the ask, and types half an answer into it, which is on the disk then.
+func (l *lasting) askedWithDraft(draft string) {
 	l.t.Helper()
-	l.prompt(prompt)
+	l.prompt("build it")
 	l.asked("Which DB?")
 	l.Keys("i")
 	l.Type(draft)
@@ -148,7 +148,7 @@ func TestClaudeAndItsHostAreKilledWhileItAsks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			l := last(t, first(), then(`{"answers":{"Which DB?":"half an answer"}}`, "Then that."))
-			l.askedWithDraft("build it", "half an answer")
+			l.askedWithDraft("half an answer")
 			end(l)
 			if code := l.WaitExit(); code != 128+int(unix.SIGKILL) {
 				t.Fatalf("exit code %d", code)
@@ -176,7 +176,7 @@ func TestClaudeAndItsHostAreKilledWhileItAsks(t *testing.T) {
 func TestClaudeIsKilledWhileItIsAnswered(t *testing.T) {
 	t.Parallel()
 	l := last(t, first(), then("half an answer and more", "Going on."))
-	l.askedWithDraft("build it", "half an answer")
+	l.askedWithDraft("half an answer")
 	kill(t, member(t, l.env, "stream-json"))
 	l.WaitFor("This ask is over")
 	quiet()
@@ -198,7 +198,7 @@ func TestClaudeIsKilledWhileItIsAnswered(t *testing.T) {
 func TestClaudesGrandchildIsKilledWhileItAsks(t *testing.T) {
 	t.Parallel()
 	l := last(t, first(), goOn("toolu_db", "Without it, then."))
-	l.askedWithDraft("build it", "half an answer")
+	l.askedWithDraft("half an answer")
 	kill(t, member(t, l.env, "mcp-operator-ask"))
 	l.WaitFor("This ask is over")
 	quiet()
@@ -220,7 +220,7 @@ func TestClaudeGetsAnAnswerThatWasOnItsWay(t *testing.T) {
 	t.Parallel()
 	const answers = `{"answers":{"Which DB?":"SQLite, the 小 one; yes"}}`
 	l := last(t, first(), then(answers, "SQLite it is."))
-	l.askedWithDraft("build it", "SQLite, the 小 one; yes")
+	l.askedWithDraft("SQLite, the 小 one; yes")
 	signal(t, member(t, l.env, "mcp-operator-ask"), unix.SIGSTOP)
 	l.Keys("Enter")
 	if !eventually(func() bool { return len(l.traced("operator.question.answered")) == 1 }) {
@@ -316,7 +316,7 @@ func (l *lasting) run(args ...string) (out string, code int) {
 func TestClaudesSessionIsOpenElsewhere(t *testing.T) {
 	t.Parallel()
 	l := last(t, first(), goOn("toolu_db", "Well chosen."))
-	l.askedWithDraft("build it", "half an answer")
+	l.askedWithDraft("half an answer")
 	id := filepath.Base(filepath.Dir(traceFile(t, l.env)))
 	for _, args := range [][]string{{"--plain", "--resume", id}, {"--plain", "--continue"}, {"turn", "go on", "--session", "last"}} {
 		out, code := l.run(args...)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"os/exec"
@@ -152,7 +153,7 @@ func TestClaudeBehindTheWall(t *testing.T) {
 }
 
 func claudeBehindTheWall(t *testing.T, level wall.Level, kitsoki string) {
-	outside, err := net.Listen("tcp", "127.0.0.1:0")
+	outside, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -197,7 +198,7 @@ func claudeBehindTheWall(t *testing.T, level wall.Level, kitsoki string) {
 	if first["result"] != "Looked around." {
 		t.Errorf("ended with %v", first)
 	}
-	second := w.run(kitsoki, "now change it", "--resume", first["session_id"].(string))
+	second := w.run(kitsoki, "now change it", "--resume", fmt.Sprint(first["session_id"]))
 	if second["result"] != "Could not." || second["session_id"] != first["session_id"] {
 		t.Errorf("the conversation went on as %v", second)
 	}
@@ -217,7 +218,7 @@ func claudeBehindTheWall(t *testing.T, level wall.Level, kitsoki string) {
 	if level != wall.Kernel {
 		return
 	}
-	_ = outside.(*net.TCPListener).SetDeadline(time.Now().Add(20 * time.Millisecond))
+	_ = outside.SetDeadline(time.Now().Add(20 * time.Millisecond))
 	if conn, err := outside.Accept(); err == nil {
 		_ = conn.Close()
 		t.Errorf("a command reached the network: %+v", got["fetch"])

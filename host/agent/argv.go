@@ -95,6 +95,7 @@ type setup struct {
 	gate     bool     // permissions go to the operator's server
 	socket   string   // of the dispatch
 	scratch  string   // a directory of the run's own
+	env      []string // over the inherited one
 	deny     []string // tools, and uses of them, beside those of the access level
 }
 
@@ -193,5 +194,5 @@ func environ(inherited []string, cmd Command, s setup) []string {
 	if len(s.dirs) > 0 {
 		env = append(env, "CLAUDE_CODE_ADDITIONAL_DIRECTORIES_CLAUDE_MD=1") // of what else is in them nothing is read (measured)
 	}
-	return append(env, cmd.Env...)
+	return append(append(env, s.env...), cmd.Env...)
 }

@@ -150,7 +150,7 @@ func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started f
 func (c *call) setUp(r *run) (s setup, done func(), err error) {
 	carried := c.d.carry(c.cmd, r.req, c.obs.Notice)
 	carried.ask(r.req)
-	s = setup{asks: r.asks, servers: carried.servers, fewer: carried.fewer, sources: carried.sources, dirs: carried.dirs, deny: carried.deny}
+	s = setup{asks: r.asks, servers: carried.servers, fewer: carried.fewer, sources: carried.sources, dirs: carried.dirs, env: carried.env, deny: carried.deny}
 	done = func() {}
 	if !r.asks && !carried.needsDir() && !r.req.gated() {
 		return s, done, nil

@@ -23,6 +23,7 @@ type carried struct {
 	settings map[string]any // for a settings file; empty: none
 	servers  []server
 	dirs     []string // whose CLAUDE.md is read
+	env      []string // over the inherited one
 	deny     []string // uses of tools that are not safe in this directory
 	notes    []string // files of instructions that are in none of dirs
 }
@@ -59,6 +60,9 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 		return c
 	}
 	c.dirs = []string{at.dir}
+	if gitRunsPrograms(at.dir) {
+		c.env = withoutGitsPrograms(d.Env)
+	}
 	if at.root != "" && at.root != at.dir {
 		c.note(filepath.Join(at.root, memoryFile))
 	}
@@ -66,7 +70,7 @@ func (d *Dispatcher) carry(cmd Command, req Request, notice func(string)) carrie
 	c.settings = map[string]any{}
 	c.forbid(own, at)
 	if !req.guarded() { // then it reads the operator's settings by itself
-		if gitRunsPrograms(at.dir) {
+		if len(c.env) > 0 {
 			c.deny = []string{anyGit}
 		}
 		d.sayOnce(at.dir, len(c.deny) > 0, notice)
@@ -134,7 +138,6 @@ type rules struct {
 // forbid adds what any settings file denies. Those of the project are read too: a rule that narrows can be heeded
 // whoever wrote it, and one that keeps the agent from reading a file must not be lost because it may do less.
 func (c *carried) forbid(own home, at place) {
-	var deny, ask []string
 	for _, f := range []struct{ path, root string }{
 		{filepath.Join(own.dir, settingsFile), own.dir},
 		{filepath.Join(at.dir, ".claude", settingsFile), at.dir},
@@ -144,19 +147,22 @@ func (c *carried) forbid(own home, at place) {
 		if readJSON(f.path, &r) != nil {
 			continue // the CLI would leave it out too
 		}
-		deny = append(deny, rooted(r.Permissions.Deny, f.root)...)
-		ask = append(ask, rooted(r.Permissions.Ask, f.root)...)
+		c.rule("deny", rooted(r.Permissions.Deny, f.root)...)
+		c.rule("ask", rooted(r.Permissions.Ask, f.root)...)
 	}
-	permissions := map[string]any{}
-	if len(deny) > 0 {
-		permissions["deny"] = deny
+}
+
+// rule adds rules of a kind to the settings.
+func (c *carried) rule(kind string, list ...string) {
+	if len(list) == 0 {
+		return
 	}
-	if len(ask) > 0 {
-		permissions["ask"] = ask
-	}
-	if len(permissions) > 0 {
+	permissions, ok := c.settings["permissions"].(map[string][]string)
+	if !ok {
+		permissions = map[string][]string{}
 		c.settings["permissions"] = permissions
 	}
+	permissions[kind] = append(permissions[kind], list...)
 }
 
 // ask brings each use of the tools that read to the gate, and each command: the agent's own idea of what is harmless
@@ -166,16 +172,10 @@ func (c *carried) ask(req Request) {
 	if !req.gated() {
 		return
 	}
-	permissions, _ := c.settings["permissions"].(map[string]any)
-	if permissions == nil {
-		permissions = map[string]any{}
-	}
-	ask, _ := permissions["ask"].([]string)
-	permissions["ask"] = append(slices.Clone(ask), "Bash", "Read", "Grep", "Glob")
 	if c.settings == nil {
 		c.settings = map[string]any{}
 	}
-	c.settings["permissions"] = permissions
+	c.rule("ask", "Bash", "Read", "Grep", "Glob")
 }
 
 // rooted makes rules independent of the file that they are in: a path with one slash before it starts where the
@@ -201,18 +201,8 @@ func fileTools() []string {
 }
 
 // write puts what is carried into the dispatch's directory. The notes get a place of their own there, because the
-// agent may read beside them: what else is in the directory is not for it.
+// agent may read beside them: what else is in the directory is not for it, and nothing there is for it to change.
 func (c carried) write(dir *askbridge.Dir, s *setup) error {
-	if len(c.settings) > 0 {
-		raw, err := json.MarshalIndent(c.settings, "", "  ")
-		if err != nil {
-			return err
-		}
-		s.settings = dir.Join("settings.json")
-		if err := os.WriteFile(s.settings, raw, 0o600); err != nil {
-			return err
-		}
-	}
 	for i, path := range c.notes {
 		notes := dir.Join(fmt.Sprintf("notes-%d", i+1))
 		if err := os.Mkdir(notes, 0o700); err != nil {
@@ -223,7 +213,18 @@ func (c carried) write(dir *askbridge.Dir, s *setup) error {
 		}
 		s.dirs = append(s.dirs, notes)
 	}
-	return nil
+	if len(c.notes) > 0 {
+		c.rule("deny", "Edit(/"+dir.Path()+"/**)")
+	}
+	if len(c.settings) == 0 {
+		return nil
+	}
+	raw, err := json.MarshalIndent(c.settings, "", "  ")
+	if err != nil {
+		return err
+	}
+	s.settings = dir.Join(settingsFile)
+	return os.WriteFile(s.settings, raw, 0o600)
 }
 
 // sayOnce tells the operator, once for each directory, what is less because they did not trust it.

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -13,6 +14,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"example.com/kitsoki/askbridge"
 )
 
 // furnished is an operator's home and a directory to work in, a dispatcher with that home, and what was said.
@@ -79,7 +82,7 @@ func TestWhatIsCarriedOfSettings(t *testing.T) {
 func names(list []server) string {
 	var out []string
 	for _, s := range list {
-		out = append(out, s.name+"="+string(s.entry.(json.RawMessage)))
+		out = append(out, fmt.Sprintf("%s=%s", s.name, s.entry))
 	}
 	return strings.Join(out, " ")
 }
@@ -238,6 +241,18 @@ func TestInstructionsAreCarried(t *testing.T) {
 	}
 	if c = f.carry(Request{Verb: Task}); !slices.Equal(c.notes, want[:1]) {
 		t.Errorf("task carries %v", c.notes)
+	}
+	if err := os.Mkdir(f.d.Runtime, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	dir, err := askbridge.NewDir(f.d.Runtime)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := setup{dirs: c.dirs}
+	if err := errors.Join(c.write(dir, &s), dir.Remove()); err != nil || !slices.Equal(s.dirs, []string{f.dir, dir.Join("notes-1")}) ||
+		f.settings(c) != `{"permissions":{"deny":["Edit(/`+dir.Path()+`/**)"]}}` {
+		t.Errorf("added are %v, with %s, %v", s.dirs, f.settings(c), err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -36,7 +37,8 @@ type Launch struct {
 	Args  []string
 	Env   []string
 	Dir   string
-	Files []*os.File // inherited from descriptor 3 on, and closed after the start
+	Files []*os.File                 // inherited from descriptor 3 on, and closed after the start
+	Attr  func(*syscall.SysProcAttr) // what it has to be started in; nil: nothing
 
 	Scratch string // a directory of this run's own, that ends with it
 	Socket  string // over which it reaches the host; empty: not at all

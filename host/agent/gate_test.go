@@ -171,9 +171,9 @@ func TestWhatAGatedRunIsGiven(t *testing.T) {
 			t.Errorf("with an operator %v: %v", asks, args)
 		}
 	}
-	own := carried{settings: map[string]any{"model": "m", "permissions": map[string]any{"ask": []string{"WebFetch"}, "deny": []string{"Read(/x)"}}}}
+	own := carried{settings: map[string]any{"model": "m", "permissions": map[string][]string{"ask": {"WebFetch"}, "deny": {"Read(/x)"}}}}
 	own.ask(Request{Access: Gated})
-	want := map[string]any{"model": "m", "permissions": map[string]any{"ask": []string{"WebFetch", "Bash", "Read", "Grep", "Glob"}, "deny": []string{"Read(/x)"}}}
+	want := map[string]any{"model": "m", "permissions": map[string][]string{"ask": {"WebFetch", "Bash", "Read", "Grep", "Glob"}, "deny": {"Read(/x)"}}}
 	if !reflect.DeepEqual(own.settings, want) {
 		t.Errorf("the settings are %v", own.settings)
 	}

@@ -2,10 +2,12 @@ package agent
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 )
 
@@ -28,6 +30,17 @@ func gitRunsPrograms(dir string) bool {
 	}
 	_, err := os.Stat(filepath.Join(common, "hooks", "post-index-change")) // the hook of git status
 	return err == nil
+}
+
+// withoutGitsPrograms is the environment in which git runs no monitor and no hook. Some releases call git status
+// themselves when they start (measured with 2.1.197, not with 2.1.332), whatever their tools.
+func withoutGitsPrograms(inherited []string) []string {
+	n, _ := strconv.Atoi(lookup(inherited, "GIT_CONFIG_COUNT")) // git takes an odd one for an error, and runs nothing
+	var env []string
+	for i, setting := range [][2]string{{"core.fsmonitor", "false"}, {"core.hooksPath", os.DevNull}} {
+		env = append(env, fmt.Sprintf("GIT_CONFIG_KEY_%d=%s", n+i, setting[0]), fmt.Sprintf("GIT_CONFIG_VALUE_%d=%s", n+i, setting[1]))
+	}
+	return append(env, fmt.Sprintf("GIT_CONFIG_COUNT=%d", n+2))
 }
 
 // namesPrograms looks for the settings of git that name a program, or another file of settings. Git's own file

@@ -26,10 +26,15 @@ type process struct {
 	dir    string
 	env    []string
 	files  []*os.File // inherited from descriptor 3 on, and closed after the start
+	attr   func(*syscall.SysProcAttr)
 	stdin  string
 	owner  *owner
 	stdout io.Writer
 	stderr io.Writer
+
+	// sockets makes standard output and error sockets. What a process starts can open its pipes by /proc and write its
+	// words; sockets it cannot (measured).
+	sockets bool
 }
 
 // ending is how a process ended. Left are the processes of its dispatch that could not be ended, by their ids.
@@ -51,6 +56,9 @@ func runProcess(ctx context.Context, p process) (ending, error) {
 	cmd.Dir, cmd.Env = p.dir, own.environ(p.env)
 	cmd.Stdin = strings.NewReader(p.stdin)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL}
+	if p.attr != nil {
+		p.attr(cmd.SysProcAttr)
+	}
 	cmd.WaitDelay = graceStop // then the agent is killed
 	cmd.Cancel = func() error {
 		own.below(os.Getpid(), processes()) // while it can be seen who is whose
@@ -60,7 +68,7 @@ func runProcess(ctx context.Context, p process) (ending, error) {
 	}
 	cmd.ExtraFiles = p.files
 	defer closeAll(p.files) // where they were not
-	out, err := newPipes(p.stdout, p.stderr)
+	out, err := newPipes(p.stdout, p.stderr, p.sockets)
 	if err != nil {
 		return ending{}, err
 	}

@@ -18,10 +18,14 @@ type pipe struct {
 
 type pipes [2]*pipe
 
-func newPipes(stdout, stderr io.Writer) (pipes, error) {
+func newPipes(stdout, stderr io.Writer, sockets bool) (pipes, error) {
 	var ps pipes
 	for i, to := range []io.Writer{stdout, stderr} {
-		out, in, err := os.Pipe()
+		open := os.Pipe
+		if sockets {
+			open = socketPair
+		}
+		out, in, err := open()
 		if err != nil {
 			ps.close()
 			return pipes{}, err
@@ -34,6 +38,18 @@ func newPipes(stdout, stderr io.Writer) (pipes, error) {
 		}()
 	}
 	return ps, nil
+}
+
+// socketPair is a pipe that nobody can open by its name in /proc.
+func socketPair() (out, in *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	if err := unix.SetNonblock(fds[0], true); err != nil { // ours: it is read with deadlines
+		return nil, nil, errors.Join(err, unix.Close(fds[0]), unix.Close(fds[1]))
+	}
+	return os.NewFile(uintptr(fds[0]), "output"), os.NewFile(uintptr(fds[1]), "output"), nil
 }
 
 // started gives up our copies of the writing ends: from now on the pipes end with their last writer.

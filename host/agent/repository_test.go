@@ -132,3 +132,32 @@ func TestGitsConfigurationIsFound(t *testing.T) {
 		}
 	}
 }
+
+// The operator's own settings of git in the environment stay.
+func TestGitRunsNoMonitorAndNoHook(t *testing.T) {
+	dir := filepath.Join(realTemp(t), "dir")
+	put(t, filepath.Join(dir, "a"), "")
+	git(t, dir, "init", "-q")
+	git(t, dir, "config", "core.fsmonitor", "touch monitor; false")
+	put(t, filepath.Join(dir, ".git", "hooks", "post-index-change"), "#!/bin/sh\ntouch hook\n")
+	if err := os.Chmod(filepath.Join(dir, ".git", "hooks", "post-index-change"), 0o700); err != nil { //nolint:gosec // it is a program
+		t.Fatal(err)
+	}
+	own := []string{"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=user.name", "GIT_CONFIG_VALUE_0=me"}
+	for _, env := range [][]string{nil, withoutGitsPrograms(own)} {
+		name := map[bool]string{true: "as it is", false: "guarded"}[env == nil]
+		put(t, filepath.Join(dir, "a"), name)
+		for _, args := range [][]string{{"add", "a"}, {"status"}, {"config", "user.name"}} {
+			cmd := exec.CommandContext(t.Context(), "git", args...)
+			cmd.Dir, cmd.Env = dir, append(append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir}, own...), env...)
+			if out, err := cmd.CombinedOutput(); err != nil || args[0] == "config" && string(out) != "me\n" {
+				t.Errorf("%s: %v: %s, %v", name, args, out, err)
+			}
+		}
+		for _, file := range []string{"monitor", "hook"} {
+			if err := os.Remove(filepath.Join(dir, file)); (err == nil) != (env == nil) {
+				t.Errorf("%s: %s: %v", name, file, err)
+			}
+		}
+	}
+}

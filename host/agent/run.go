@@ -62,7 +62,7 @@ func (r *run) start(ctx context.Context, l Launch) (Result, error) {
 	}}
 	var stderr tail
 	end, err := runProcess(ctx, process{
-		path: l.Path, args: l.Args, dir: l.Dir, env: l.Env, files: l.Files, stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
+		path: l.Path, args: l.Args, dir: l.Dir, env: l.Env, files: l.Files, attr: l.Attr, sockets: r.req.gated(), stdin: r.req.Prompt, owner: r.owner, stdout: lines, stderr: &stderr,
 	})
 	if cause := context.Cause(ctx); err != nil && cause != nil {
 		return Result{}, failf(cause, "the turn was stopped before the agent %q was started", r.cmd.Name)

@@ -110,23 +110,22 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.wait <= 0 {
 		return fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
 	}
-	manager, done, err := f.manager()
+	p, err := f.start(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer done()
-	s, err := f.open(cmd, manager)
+	s, err := f.open(cmd, p.manager)
 	if err != nil {
-		return err
+		return errors.Join(err, p.close(cmd.Context(), host.HostClosing))
 	}
-	exit, err := f.show(cmd, manager, s)
+	exit, err := f.show(cmd, p.manager, s)
 	why := host.HostClosing
 	if exit.Lost {
 		why = host.NoOperator
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	err = errors.Join(err, manager.Close(ctx, why))
+	err = errors.Join(err, p.close(ctx, why))
 	switch {
 	case exit.Hung:
 		return &exitError{code: exitAborted, err: errQuiet} // nothing can be said on a terminal that takes nothing
@@ -139,16 +138,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	case exit.failed:
 		return &exitError{code: exitFailed, err: errQuiet} // it was said
 	}
-	return farewell(cmd.OutOrStdout(), manager.Sessions())
-}
-
-// manager puts together what sessions need. done ends what it started, once the manager is closed.
-func (f *runFlags) manager() (m *session.Manager, done func(), err error) {
-	opt, done, err := f.managerOptions()
-	if err != nil {
-		return nil, nil, err
-	}
-	return session.NewManager(opt), done, nil
+	return farewell(cmd.OutOrStdout(), p.manager.Sessions())
 }
 
 // managerOptions are what a manager is made of. done ends what they started.

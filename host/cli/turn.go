@@ -81,14 +81,13 @@ func (f *turnFlags) run(cmd *cobra.Command, args []string) error {
 		return err
 	}
 	f.resume = f.session
-	manager, done, err := f.manager()
+	p, err := f.start(cmd.Context())
 	if err != nil {
 		return err
 	}
-	defer done()
-	s, err := f.open(cmd, manager)
+	s, err := f.open(cmd, p.manager)
 	if err != nil {
-		return err
+		return errors.Join(err, p.close(cmd.Context(), host.HostClosing))
 	}
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
@@ -97,7 +96,7 @@ func (f *turnFlags) run(cmd *cobra.Command, args []string) error {
 	stopProgress()
 	closing, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	if closeErr := manager.Close(closing, host.HostClosing); closeErr != nil && err == nil {
+	if closeErr := p.close(closing, host.HostClosing); closeErr != nil && err == nil {
 		err = closeErr
 	}
 	if printErr := printTurn(cmd.OutOrStdout(), report, f.json); printErr != nil {

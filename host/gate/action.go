@@ -29,6 +29,9 @@ type action struct {
 func (t *Turn) read(call *askbridge.PermissionCall) (*action, error) {
 	a := &action{call: call, dir: t.dir}
 	a.verdict = classify.Classify(classify.Call{Tool: call.Tool, Input: call.Input, Dir: t.dir, Roots: t.own(), Home: t.gate.opt.Home})
+	if call.Tool == "Read" && a.verdict.Ask && t.isOutput(call.Input) {
+		a.verdict.Ask = false
+	}
 	a.effect = host.Effect(a.verdict.Effect)
 	canonical, err := canonical(call)
 	if err != nil {

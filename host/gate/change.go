@@ -69,9 +69,9 @@ func resolve(path string) (string, error) {
 	path = filepath.Clean(path)
 	rest := ""
 	for dir := path; ; {
-		real, err := filepath.EvalSymlinks(dir)
+		actual, err := filepath.EvalSymlinks(dir)
 		if err == nil {
-			return filepath.Join(real, rest), nil
+			return filepath.Join(actual, rest), nil
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return "", fmt.Errorf("the file cannot be found: %w", err)

@@ -309,3 +309,34 @@ func TestScratchIsTheAgentsOwn(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// What a command printed beyond what a model reads, it may read in pieces; not the transcripts beside it.
+func TestTheAgentReadsItsToolsOutput(t *testing.T) {
+	r := newRig(t)
+	kept, err := filepath.EvalSymlinks(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.turn.kept = []string{kept}
+	for _, name := range []string{"session/tool-results/b1.txt", "session.jsonl", "session/b1.txt", "tool-results/b1.txt"} {
+		if err := firstError(os.MkdirAll(filepath.Dir(filepath.Join(kept, name)), 0o700), func() error { return os.WriteFile(filepath.Join(kept, name), nil, 0o600) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("../../session.jsonl", filepath.Join(kept, "session/tool-results/link")); err != nil {
+		t.Fatal(err)
+	}
+	for name, free := range map[string]bool{
+		"session/tool-results/b1.txt": true, "session.jsonl": false, "session/b1.txt": false, "tool-results/b1.txt": false, "session/tool-results/link": false,
+		"session/tool-results/../../session.jsonl": false, "session/tool-results/none": false,
+	} {
+		asked := r.asked()
+		d := r.permit("deny", "Read", map[string]string{"file_path": kept + "/" + name})
+		if d.Allow != free || (r.asked() == asked) != free {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if d := r.permit("deny", "Write", writes(kept+"/session/tool-results/b1.txt", "x")); d.Allow || strings.Contains(d.Message, made) {
+		t.Errorf("%+v", d)
+	}
+}

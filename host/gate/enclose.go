@@ -2,12 +2,14 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -20,17 +22,13 @@ type Launch struct {
 	Path  string
 	Args  []string
 	Env   []string
-	Files []*os.File // inherited from descriptor 3 on
+	Dir   string
+	Files []*os.File                 // inherited from descriptor 3 on
+	Attr  func(*syscall.SysProcAttr) // what it has to be started in, beside what the starter asks for; nil: nothing
 
 	Scratch string // a directory of the run's own
 	Socket  string // over which the run reaches the host; empty: not at all
 	Config  string // where the agent keeps its own files; empty: it has none
-}
-
-// kept are the directories in which claude keeps what it needs for a conversation. Everything else beside them stays as
-// it is: a settings file that an agent could write would let it skip the gate, because the CLI reads it again and again.
-func kept() []string {
-	return []string{"projects", "shell-snapshots", "session-env", "sessions", "tasks", "file-history"}
 }
 
 // wallEnds is how long the wall's supervisor has to see that nobody is left behind the wall.
@@ -51,13 +49,14 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 		spec.Sockets = []string{l.Socket}
 	}
 	if l.Config != "" {
-		for _, name := range kept() {
-			dir := filepath.Join(l.Config, name)
-			if err := os.MkdirAll(dir, 0o700); err != nil {
-				return l, nothing, fmt.Errorf("make a directory for the agent's own files: %w", err)
-			}
-			spec.Writable = append(spec.Writable, dir)
+		kept, err := wall.Conversations(l.Config, l.Dir)
+		if err != nil {
+			return l, nothing, err
 		}
+		spec.Writable = append(spec.Writable, kept...)
+		t.mu.Lock()
+		t.kept = kept
+		t.mu.Unlock()
 	}
 	w, err := wall.Prepare(spec, t.gate.opt.Level, func(r wall.Refusal) {
 		t.gate.opt.Notice(askbridge.Safe(fmt.Sprintf("the wall kept %s from this: %s", r.Command, r.What)))
@@ -70,6 +69,7 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 	t.mu.Unlock()
 	l.Env = append(l.Env, "TMPDIR="+l.Scratch, "CLAUDE_CODE_TMPDIR="+l.Scratch)
 	l.Path, l.Args, l.Files = w.Wrap(t.gate.opt.Self, l.Path, l.Args)
+	l.Attr = w.Attr
 	running, stop := context.WithCancelCause(context.WithoutCancel(ctx))
 	ended := make(chan error, 1)
 	go func() { ended <- w.Run(running) }()
@@ -86,6 +86,29 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 }
 
 var errAgentGone = errors.New("the agent is gone")
+
+// isOutput reports whether a Read is of what a tool of the agent's printed, and was too long for its model: claude keeps
+// that beside the transcript of the conversation (measured with 2.1.332).
+func (t *Turn) isOutput(input json.RawMessage) bool {
+	in, err := members(input)
+	if err != nil {
+		return false
+	}
+	file, err := text(in, "file_path")
+	if err != nil || file == nil || !filepath.IsAbs(*file) {
+		return false
+	}
+	path, err := filepath.EvalSymlinks(*file)
+	if err != nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.kept, func(dir string) bool {
+		rel, err := filepath.Rel(dir, filepath.Dir(path))
+		return err == nil && filepath.IsLocal(rel) && filepath.Base(rel) == "tool-results" && rel != "tool-results"
+	})
+}
 
 func lookup(env []string, name string) string {
 	value := ""

@@ -38,7 +38,7 @@ func (s *Server) read(verb agent.Verb, raw json.RawMessage) (params, error) {
 		rpc.Field{Name: "agent", Want: "one of " + strings.Join(s.opt.Manager.Agents, ", "), Into: &p.agent},
 		rpc.Field{Name: "model", Want: "a string", Into: &p.model},
 		rpc.Field{Name: "dir", Want: "the absolute path of a directory", Into: &p.dir},
-		rpc.Field{Name: "access", Want: "read, edit or full", Into: &p.access},
+		rpc.Field{Name: "access", Want: "read, ask, edit or full", Into: &p.access},
 		rpc.Field{Name: "effort", Want: "one of " + strings.Join(agent.Efforts(), ", "), Into: &p.effort},
 		rpc.Field{Name: "system_prompt", Want: "a string", Into: &p.system},
 		rpc.Field{Name: "tools", Want: "a list of the names of tools", Into: &p.tools},

@@ -36,9 +36,9 @@ var _ agent.Gate = gated{}
 
 func (g gated) Enclose(ctx context.Context, l agent.Launch) (agent.Launch, func() error, error) {
 	out, done, err := g.Turn.Enclose(ctx, gate.Launch{
-		Path: l.Path, Args: l.Args, Env: l.Env, Files: l.Files, Scratch: l.Scratch, Socket: l.Socket, Config: l.Config,
+		Path: l.Path, Args: l.Args, Env: l.Env, Dir: l.Dir, Files: l.Files, Scratch: l.Scratch, Socket: l.Socket, Config: l.Config,
 	})
-	l.Path, l.Args, l.Env, l.Files = out.Path, out.Args, out.Env, out.Files
+	l.Path, l.Args, l.Env, l.Files, l.Attr = out.Path, out.Args, out.Env, out.Files, out.Attr
 	return l, done, err
 }
 

@@ -35,12 +35,23 @@ type ManagerOptions struct {
 	Agent  func(name string) (agent.Command, error) // finds the agents of new sessions; nil: Open opens none
 	Agents []string                                 // the names that Agent knows
 
+	// Watch is told of asks as they open and end; nil: nobody is.
+	Watch AskWatcher
+
 	// Gate is what the gates of sessions share; each fills in what is its own. Without Exec there is no gate, and the
 	// access ask is refused.
 	Gate gate.Options
 
 	Environ []string   // whose secrets are kept out of traces, transcripts and the log; nil: this process's
 	Text    trace.Text // what becomes of texts there; empty: trace.TextFull
+}
+
+// AskWatcher watches the asks of all sessions without being a surface of theirs. Its methods must not block.
+type AskWatcher interface {
+	// Opened is called before any surface sees the ask.
+	Opened(a host.Ask)
+	// Ended is called when it is settled.
+	Ended(id string, end host.Resolution)
 }
 
 // Manager owns the sessions of a process and the switchboard that their asks go through.
@@ -103,6 +114,17 @@ func (m *Manager) Sessions() []*Session {
 	return slices.SortedFunc(maps.Values(m.sessions), func(a, b *Session) int { return strings.Compare(a.id, b.id) })
 }
 
+// Board is the switchboard that the asks of all sessions go through.
+func (m *Manager) Board() *host.Switchboard { return m.board }
+
+// Session finds a session that is not closed.
+func (m *Manager) Session(id string) (*Session, bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	s := m.sessions[id]
+	return s, s != nil && !s.isClosing()
+}
+
 // watch keeps what the operator makes of an ask.
 func (m *Manager) watch(a host.Ask) {
 	m.mu.Lock()
@@ -110,6 +132,9 @@ func (m *Manager) watch(a host.Ask) {
 	m.mu.Unlock()
 	if s != nil {
 		s.watch(a)
+	}
+	if m.opt.Watch != nil {
+		m.opt.Watch.Opened(a)
 	}
 }
 
@@ -121,6 +146,14 @@ func (m *Manager) Record(ctx context.Context, e host.Event) error {
 	m.mu.Unlock()
 	if s == nil {
 		return fmt.Errorf("event %s: there is no session %q", e.Name(), e.Session())
+	}
+	if m.opt.Watch != nil {
+		switch ev := e.(type) {
+		case host.QuestionAnswered:
+			m.opt.Watch.Ended(ev.QuestionID, host.Resolution{Outcome: ev.Outcome, Surface: ev.Surface})
+		case host.QuestionUnanswered:
+			m.opt.Watch.Ended(ev.QuestionID, host.Resolution{Outcome: ev.Outcome, Surface: ev.Surface, Reason: ev.Reason})
+		}
 	}
 	s.observe(e)
 	if e.Name() == (host.QuestionAnswered{}).Name() && m.trace.Text == trace.TextHash {

@@ -146,14 +146,25 @@ func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
 	if s.closing {
 		return nil, ErrClosed
 	}
-	only := host.OnlySession(s.id)
-	release := s.m.board.Declare(only)
-	detach := s.m.board.Attach(name, p, only)
-	if s.takenUp || len(s.reopen) > 0 {
+	release := s.presentLocked()
+	detach := s.m.board.Attach(name, p, host.OnlySession(s.id))
+	return func() { detach(); release() }, nil
+}
+
+// Present declares that an operator can be reached for the session, whose surface is in another process or comes later.
+func (s *Session) Present() (release func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.presentLocked()
+}
+
+func (s *Session) presentLocked() (release func()) {
+	release = s.m.board.Declare(host.OnlySession(s.id))
+	if !s.closing && (s.takenUp || len(s.reopen) > 0) {
 		s.takenUp = false
 		s.watches.Go(s.takeUp)
 	}
-	return func() { detach(); release() }, nil
+	return release
 }
 
 // StartTurn implements Client.
@@ -313,3 +324,12 @@ func (s *Session) emit(e Event) {
 	}
 	s.feed.add(e, now)
 }
+
+func (s *Session) isClosing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+// Attended reports whether an operator can be reached for the session.
+func (s *Session) Attended() bool { return s.m.board.Present(s.id) }

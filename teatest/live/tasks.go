@@ -21,8 +21,8 @@ func tasks() []task {
 			Files: map[string]string{"a.go": "package a\n\n// TODO: one\n", "b.go": "package a\n\n// TODO: two\n// TODO: three\n"},
 		},
 		{
-			Name: "typo", Prompt: "Fix the spelling mistake in README.md.",
-			Files: map[string]string{"README.md": "# Notes\n\nThis libary keeps notes.\n"},
+			Name: "typo", Prompt: "Fix the mistake in the sentence in README.md.",
+			Files: map[string]string{"README.md": "# Notes\n\nThis notebook keep notes.\n"},
 		},
 		{
 			Name: "database", Missing: true,

@@ -36,11 +36,15 @@ func (t *Tool) permit(ctx context.Context, v *voice, c call) (toolResult, error)
 	if c.name != "Bash" || verdict.Input.Command == proposed.Command {
 		return builtinResult(t.Result), nil
 	}
-	out, err := exec.CommandContext(ctx, "sh", "-c", verdict.Input.Command).CombinedOutput()
+	return ran(exec.CommandContext(ctx, "sh", "-c", verdict.Input.Command).CombinedOutput()), nil
+}
+
+// ran is the result of a command, in which a failure is told as claude tells it.
+func ran(out []byte, err error) toolResult {
 	if err != nil {
-		return errorResult(string(out) + err.Error()), nil
+		return errorResult(string(out) + err.Error())
 	}
-	return builtinResult(string(out)), nil
+	return builtinResult(string(out))
 }
 
 func (t *Tool) refused(v *voice, c call, message string) (toolResult, error) {

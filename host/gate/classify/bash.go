@@ -103,7 +103,7 @@ func (j *judge) stmt(s *syntax.Stmt, dirs []string) (good, all []string, err err
 	case s.Background || s.Coprocess || s.Disown:
 		return nil, nil, errors.New("runs in the background")
 	case s.Negated:
-		return nil, nil, errors.New("uses !")
+		return nil, nil, errors.New("negates a result")
 	case len(s.Comments) > 0:
 		return nil, nil, errors.New("has comments")
 	}

@@ -25,7 +25,7 @@ func TestCommandsThatAreAsked(t *testing.T) {
 
 		"strings @a.txt": Write, "cd": Write, "cd -": Write, "cd ~": Write, "cat ~/x": Write, "cat $HOME/x": Write, "env": Write, "less a.txt": Write, "vi a.txt": Write, "awk 1 a.txt": Write,
 		"./ls": Write, "/bin/ls": Write, `\ls`: Write, "'ls'": Write, "command ls": Write, "builtin pwd": Write, "sed -n '1p;w P' a.txt": Write, "sed -n /x/p a.txt": Write, "sed p a.txt": Write,
-		"git log --format=%G?": Write, "git log --pretty='%h %GK'": Write, "git for-each-ref --format='%(signature)'": Write, "git config user.name x": Write, "git config edit": Write,
+		"git log --format=%G?": Write, "git log --pretty='%h %GK'": Write, "git for-each-ref --format='%(signature)'": Write, "git config user.name x": Write, "git config edit": Write, "git config a.b --get": Write, "git tag x -l": Write, "xxd a.txt -p": Write, "uniq a.txt -c": Write, "seq 1 2 3 -w": Write,
 		"git tag x": Write, "git reflog expire": Write, "git stash": Write, "git grep -O x": Write, "git -c a=b status": Write, "git --git-dir=x status": Write, "git --no-pager -p log": Write,
 		"date 010112002026": Write, "hostname x": Write, "uniq a b": Write, "xxd a b": Write, "find a -name x b": Write, "ls | cd src": Write, "test -v x": Write, "[ -v x ]": Write, "[ 1 -eq x ]": Write,
 		"echo a &": Write, "ls # x": Write, "go env": Write, "go env GOGCCFLAGS": Write, "node x.js --version": Write, "python3 --version x": Write, "tree -R -L 1 -H . -o P": Write,
@@ -67,6 +67,7 @@ func TestWhereACommandWrites(t *testing.T) {
 
 // What is too long, too deep or too much is asked, and soon.
 func TestJudgingIsBounded(t *testing.T) {
+	t.Parallel()
 	c := house(t)
 	start := time.Now()
 	for _, command := range []string{

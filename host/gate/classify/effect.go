@@ -3,6 +3,7 @@ package classify
 // Effect is what a call does, in rising order: Read, Write, External. Anything else counts as External.
 type Effect string
 
+// The effects that there are.
 const (
 	Read     Effect = "read"     // changes nothing
 	Write    Effect = "write"    // may change something on this machine

@@ -37,6 +37,7 @@ type given struct {
 	flags  map[string][]string // values by flag; one empty value for each time that it takes none
 	args   []string
 	dashed bool // there was "--"
+	late   bool // there was a flag, or "--", after an argument
 }
 
 func (g *given) has(names ...string) bool {
@@ -60,7 +61,7 @@ func (p program) match(words []string, check func(kind, value string) error) (*g
 	known := strings.Fields(p.flags)
 	wordy := len(known) > 0 && known[0] == "words"
 	g := &given{flags: map[string][]string{}}
-	var kinds []string
+	from := -1 // where the first argument is
 	for i := 0; i < len(words); i++ {
 		w := words[i]
 		next := func() (string, bool) {
@@ -70,6 +71,9 @@ func (p program) match(words []string, check func(kind, value string) error) (*g
 		switch {
 		case g.dashed || w == "-" || !strings.HasPrefix(w, "-"):
 			g.args = append(g.args, w)
+			if from < 0 {
+				from = i
+			}
 		case w == "--" && !wordy:
 			g.dashed = true
 		case slices.Contains(known, "-NUM") && isNumber(w[1:]):
@@ -84,8 +88,21 @@ func (p program) match(words []string, check func(kind, value string) error) (*g
 			}
 		}
 	}
-	kinds = strings.Fields(p.args)
-	for i, arg := range g.args {
+	if err := p.matchArgs(g.args, check); err != nil {
+		return nil, err
+	}
+	if g.late = from >= 0 && len(words)-from != len(g.args); g.late && p.name != "find" {
+		// Not every program, and hardly any on macOS, takes a flag after an argument for a flag: to xxd and uniq it is
+		// the file to write. So it must pass as an argument, too.
+		return g, p.matchArgs(words[from:], check)
+	}
+	return g, nil
+}
+
+// matchArgs checks what is no flag.
+func (p program) matchArgs(args []string, check func(kind, value string) error) error {
+	kinds := strings.Fields(p.args)
+	for i, arg := range args {
 		var kind string
 		switch {
 		case i < len(kinds):
@@ -93,13 +110,13 @@ func (p program) match(words []string, check func(kind, value string) error) (*g
 		case len(kinds) > 0 && strings.HasSuffix(kinds[len(kinds)-1], "..."):
 			kind = strings.TrimSuffix(kinds[len(kinds)-1], "...")
 		default:
-			return nil, fmt.Errorf("runs %s with one argument more than to read: %s", p.name, arg)
+			return fmt.Errorf("runs %s with one argument more than to read: %s", p.name, arg)
 		}
 		if err := check(kind, arg); err != nil {
-			return nil, fmt.Errorf("runs %s with %w", p.name, err)
+			return fmt.Errorf("runs %s with %w", p.name, err)
 		}
 	}
-	return g, nil
+	return nil
 }
 
 // long matches a flag that is a word: --name, --name=value, and -name where flags are words.

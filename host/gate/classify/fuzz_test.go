@@ -87,11 +87,13 @@ func (m *mixer) mix(command string, recipe []byte) string {
 // traps spring where a command starts a program of the directory, or takes the name of a file for a flag.
 const traps = `
 	mkdir -p ~/.config/go/telemetry; echo off > ~/.config/go/telemetry/mode
+	names='ls cat git head grep sort find sh bash sed wc gpg less more pager diff'
 	for dir in . 1 2 3 P src bin; do
 		mkdir -p $dir
-		for name in ls cat git head grep sort find sh bash sed wc gpg less more pager diff; do
-			printf '#!/bin/sh\n: > "%s/sprung"\n' "$PWD" > $dir/$name; chmod +x $dir/$name
+		for name in $names; do
+			printf '#!/bin/sh\n: > ~/sprung\n' > $dir/$name
 		done
+		(cd $dir; chmod +x $names)
 	done
 	for name in -o --output=P -exec -delete -i P.go; do : > "./$name"; done
 	echo '* diff=t filter=t' > .gitattributes

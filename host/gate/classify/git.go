@@ -124,6 +124,9 @@ func gitProgram(words []string) (p program, args []string, ok bool) {
 
 // beyondGitFlags has the rules that a list of flags cannot say.
 func (j *judge) beyondGitFlags(name string, g *given, dir string) error {
+	if g.late && slices.Contains([]string{"git config", "git tag", "git symbolic-ref", "git remote get-url", "git stash show", "git reflog show"}, name) {
+		return fmt.Errorf("runs %s with a flag after its arguments", name)
+	}
 	switch name {
 	case "git config":
 		// With one name and nothing else it reads; the words of newer versions (edit, set) have no dot.

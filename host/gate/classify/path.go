@@ -27,14 +27,14 @@ func newPlaces(c Call) (*places, error) {
 		if !filepath.IsAbs(root) {
 			continue
 		}
-		real, err := resolve(root, "/")
+		end, err := resolve(root, "/")
 		if err != nil {
 			return nil, err
 		}
 		if i == 0 {
-			p.dir = real
+			p.dir = end
 		}
-		p.roots = append(p.roots, real)
+		p.roots = append(p.roots, end)
 	}
 	return p, nil
 }
@@ -54,23 +54,23 @@ func (p *places) locate(path, from string) spot {
 	}
 	s := spot{named: filepath.Clean(path)}
 	for _, way := range []string{path, s.named} {
-		real, err := resolve(way, "/")
+		end, err := resolve(way, "/")
 		if err != nil {
 			s.vague = true
 		}
-		if !slices.Contains(s.real, real) {
-			s.real = append(s.real, real)
+		if !slices.Contains(s.real, end) {
+			s.real = append(s.real, end)
 		}
 	}
 	return s
 }
 
 func (p *places) inside(s spot) bool {
-	return !s.vague && !slices.ContainsFunc(s.real, func(real string) bool { return !p.holds(real) })
+	return !s.vague && !slices.ContainsFunc(s.real, func(end string) bool { return !p.holds(end) })
 }
 
-func (p *places) holds(real string) bool {
-	return slices.ContainsFunc(p.roots, func(root string) bool { return within(real, root) })
+func (p *places) holds(end string) bool {
+	return slices.ContainsFunc(p.roots, func(root string) bool { return within(end, root) })
 }
 
 // steady reports whether a path is the same file to a tool that trims spaces off it and composes its characters, as

@@ -40,7 +40,7 @@ func newTemplate(tb testing.TB) *template {
 	}
 	reachable(tb, root)
 	tp := &template{root: root, path: "/usr/local/bin:/usr/bin:/bin:/usr/sbin:/sbin"}
-	for _, name := range []string{"go", "node", "rg", "fd", "tree"} {
+	for _, name := range []string{"go", "node", "rg", "fd", "fdfind", "tree"} {
 		if at, err := exec.LookPath(name); err == nil && !strings.Contains(tp.path+":", filepath.Dir(at)+":") {
 			tp.path += ":" + filepath.Dir(at)
 		}

@@ -263,7 +263,7 @@ func child(do func() uintptr) error {
 	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
 	if pid == 0 && errno == 0 {
 		code := do()
-		syscall.RawSyscall(unix.SYS_EXIT_GROUP, code, 0, 0)
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, code, 0, 0)
 	}
 	return awaited(pid, errno)
 }
@@ -271,7 +271,7 @@ func child(do func() uintptr) error {
 // born ends in the child, and gives its fate in the parent.
 func born(pid, _ uintptr, errno syscall.Errno) error {
 	if pid == 0 && errno == 0 {
-		syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall(unix.SYS_EXIT_GROUP, 0, 0, 0)
 	}
 	return awaited(pid, errno)
 }

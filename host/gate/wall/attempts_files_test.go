@@ -40,6 +40,7 @@ func fileAttempts() []attempt {
 		{name: "reopen a descriptor", sh: "exec 3< file; echo x > /proc/self/fd/3", done: file},
 		{name: "through /proc/self/root", sh: "echo x > /proc/self/root$ROOT/repo/new", done: exists("repo/new")},
 		{name: "through the agent's directory", sh: "echo x > /proc/$PPID/cwd/new", done: exists("repo/new")},
+		{name: "memory of a crash", sh: "case $(cat /proc/sys/kernel/core_pattern) in core) ulimit -c unlimited; sh -c 'kill -SEGV $$';; *) touch core;; esac", done: matches("repo/core*")},
 		{name: "from a daemon", sh: "setsid sh -c 'sleep 0.2; echo x > new; kill -9 $$' >/dev/null 2>&1 & wait", done: exists("repo/new")},
 
 		{name: "chmod", sh: "chmod 777 file", done: mode("repo/file", 0o600)},

@@ -121,6 +121,13 @@ func exists(path string) func(*field) bool {
 	}
 }
 
+func matches(pattern string) func(*field) bool {
+	return func(f *field) bool {
+		found, err := filepath.Glob(filepath.Join(f.root, pattern))
+		return err != nil || len(found) > 0
+	}
+}
+
 func gone(path string) func(*field) bool {
 	return func(f *field) bool { return !exists(path)(f) }
 }
@@ -182,8 +189,8 @@ func (a attempt) try(t *testing.T, level wall.Level) (bool, outcome) {
 	if level != wall.None {
 		race = "300ms"
 	}
-	f.env = append(f.env, "RACE="+race)
-	argv := []string{self(t), "agent", "sh", "-c", a.sh}
+	f.env = append(f.env, "RACE="+race, "TRY="+a.sh)
+	argv := []string{"sh", "-c", `sh -c "$TRY"; exit $?`} // a shell is the agent, and starts another
 	if a.attack != "" {
 		argv = []string{self(t), "agent", self(t), "attack", a.attack}
 	}

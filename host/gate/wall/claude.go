@@ -18,7 +18,7 @@ const maxProject = 200
 // file-history, backups, plugins, statistics, ~/.claude.json) is not missed by a headless run. Much of it is read,
 // and some is run, by whatever other agents the operator has: it is not to be written by this one.
 func Conversations(config, dir string) ([]string, error) {
-	real, err := filepath.EvalSymlinks(dir)
+	path, err := filepath.EvalSymlinks(dir)
 	if err != nil {
 		return nil, fmt.Errorf("find the agent's directory: %w", err)
 	}
@@ -27,7 +27,7 @@ func Conversations(config, dir string) ([]string, error) {
 			return r
 		}
 		return '-'
-	}, real)
+	}, path)
 	projects := filepath.Join(config, "projects")
 	place := filepath.Join(projects, name)
 	if len(name) > maxProject {

@@ -150,7 +150,7 @@ func TestTheAgentIsTheProcessThatWasStarted(t *testing.T) {
 	t.Parallel()
 	g := newGround(t)
 	var out strings.Builder
-	w, cmd := g.start(t, g.spec(), &out, "sh", "-c", "echo $$; ls /proc/$$/fd | tr '\\n' ' '")
+	w, cmd := g.start(t, g.spec(), &out, "sh", "-c", "echo $$; i=0; while [ $i -lt 300 ]; do [ -e /proc/self/fd/$i ] && printf '%s ' $i; i=$((i+1)); done")
 	bounded(t, "the wall", func() {
 		if err := w.Run(t.Context()); err != nil {
 			t.Error(err)
@@ -286,7 +286,11 @@ func TestNobodyInheritsTheAgentsConnections(t *testing.T) {
 	done := make(chan error, 1)
 	go func() { done <- w.Run(t.Context()) }()
 	_ = cmd.Wait()
-	bounded(t, "the supervisor", func() { <-done })
+	bounded(t, "the supervisor", func() {
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	})
 	if reached(f.tcp) {
 		t.Error("a child of the agent connected")
 	}

@@ -24,7 +24,7 @@ func Launch(program string, args []string, env []string) error {
 	unix.CloseOnExec(inherited)
 	o, err := taken()
 	if err != nil {
-		return fmt.Errorf("the agent was not started: nobody told its launcher what to build: %w", err)
+		return fmt.Errorf("the agent was not started: its launcher was not told what to build: %w", err)
 	}
 	path, err := exec.LookPath(program)
 	if err == nil {
@@ -42,6 +42,10 @@ func Launch(program string, args []string, env []string) error {
 }
 
 func taken() (order, error) {
+	kind, err := unix.GetsockoptInt(inherited, unix.SOL_SOCKET, unix.SO_TYPE)
+	if err != nil || kind != unix.SOCK_SEQPACKET {
+		return order{}, errors.New("kitsoki starts it, nobody else")
+	}
 	buf := make([]byte, maxPacket)
 	n, err := ignoringEINTR(func() (int, error) { return unix.Read(inherited, buf) })
 	if err != nil {

@@ -33,7 +33,7 @@ type State struct {
 // Probe looks at the machine. It changes nothing, and takes some milliseconds, for a process that it starts.
 func Probe() State {
 	s := State{Landlock: landlockVersion(), Filters: arch != 0 && filters(), Namespaces: namespacesWork()}
-	why := ""
+	var why string
 	switch {
 	case arch == 0:
 		why = "the system calls of this kind of machine are not listed"

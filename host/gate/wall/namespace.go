@@ -27,6 +27,8 @@ func apart(attr *syscall.SysProcAttr) {
 	uid, gid := os.Getuid(), os.Getgid()
 	attr.Cloneflags |= unix.CLONE_NEWUSER | unix.CLONE_NEWNS
 	attr.UidMappings = []syscall.SysProcIDMap{{ContainerID: uid, HostID: uid, Size: 1}}
+	// An ordinary user's capabilities in the namespace end at exec otherwise; the launcher drops them.
+	attr.AmbientCaps = append(attr.AmbientCaps, unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP)
 	attr.GidMappings = []syscall.SysProcIDMap{{ContainerID: gid, HostID: gid, Size: 1}}
 }
 

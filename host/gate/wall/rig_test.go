@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -29,7 +30,11 @@ func TestMain(m *testing.M) {
 	if len(os.Args) > 2 {
 		switch os.Args[1] {
 		case wall.Subcommand:
-			fmt.Fprintln(os.Stderr, wall.Launch(os.Args[2], os.Args[3:], os.Environ()))
+			// On another thread than the first, as it may happen to anyone: what belongs to a thread must not be lost.
+			runtime.LockOSThread()
+			failed := make(chan error)
+			go func() { failed <- wall.Launch(os.Args[2], os.Args[3:], os.Environ()) }()
+			fmt.Fprintln(os.Stderr, <-failed)
 			os.Exit(3)
 		case "agent":
 			cmd := exec.Command(os.Args[2], os.Args[3:]...)

@@ -37,18 +37,18 @@ func (s Spec) resolved() (Spec, error) {
 			if !filepath.IsAbs(path) {
 				return Spec{}, fmt.Errorf("the wall takes absolute paths, not %q", path)
 			}
-			real, err := filepath.EvalSymlinks(path)
+			there, err := filepath.EvalSymlinks(path)
 			if err != nil {
 				return Spec{}, fmt.Errorf("what may be written or connected to is not there: %w", err)
 			}
-			info, err := os.Stat(real)
+			info, err := os.Stat(there)
 			if err != nil {
 				return Spec{}, fmt.Errorf("what may be written or connected to is not there: %w", err)
 			}
 			if !list.suitable(info) {
 				return Spec{}, fmt.Errorf("%s is not a %s", path, list.what)
 			}
-			*list.to = append(*list.to, real)
+			*list.to = append(*list.to, there)
 		}
 	}
 	if slices.Contains(out.Writable, "/") {
