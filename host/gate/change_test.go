@@ -340,3 +340,26 @@ func TestTheAgentReadsItsToolsOutput(t *testing.T) {
 		t.Errorf("%+v", d)
 	}
 }
+
+// Also in the moment between the last look and the making.
+func TestDirectoriesAreMadeThroughNoLink(t *testing.T) {
+	r := newRig(t)
+	outside := t.TempDir()
+	if err := os.Symlink(outside, r.path("x")); err != nil {
+		t.Fatal(err)
+	}
+	if err := makeDirs(r.path("x/y/z")); err == nil || exists(filepath.Join(outside, "y")) {
+		t.Errorf("made through a link: %v", err)
+	}
+	r.write("file", "")
+	if err := makeDirs(r.path("file/y")); err == nil {
+		t.Error("made below a file")
+	}
+	for range 2 {
+		if err := makeDirs(r.path("a/b/c")); err != nil || !exists(r.path("a/b/c")) {
+			t.Error(err)
+		}
+	}
+}
+
+func exists(path string) bool { _, err := os.Lstat(path); return err == nil }
