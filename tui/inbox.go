@@ -122,6 +122,8 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 	case p.over(a):
 		m.say("this ask is over: " + p.state(a))
 		return nil
+	case a.proposal != nil:
+		return p.proposalKey(a, msg)
 	case key.Matches(msg, k.Row):
 		return p.choose(a, int(msg.Runes[0]-'1'))
 	case key.Matches(msg, k.Take):
@@ -133,7 +135,7 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 		a.direct = true
 		m.guard.Release()
 		m.guard.Hold(m.now())
-		return m.ask(a, a.form.Key(msg))
+		return m.ask(a, a.sheet.Key(msg))
 	case key.Matches(msg, k.Peek):
 		return m.peek(a, p)
 	case key.Matches(msg, k.Copy):
@@ -144,14 +146,51 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
+// proposalKey does what a key means on the row of a proposal. It is allowed on its own page alone, where what would run
+// can be read; here it can be denied.
+func (p *inboxPage) proposalKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
+	m, k := p.m, p.m.opt.Keys
+	switch {
+	case key.Matches(msg, k.Take):
+		m.show(a)
+	case key.Matches(msg, k.Deny):
+		cmd := m.ask(a, a.proposal.Deny())
+		p.next()
+		return cmd
+	case key.Matches(msg, k.Decline):
+		m.show(a)
+		a.direct = true
+		m.guard.Release()
+		a.proposal.OpenReason()
+	case key.Matches(msg, k.More):
+		return m.extend(a, question.ExtendBy)
+	case key.Matches(msg, k.Peek):
+		return m.peek(a, p)
+	case key.Matches(msg, k.Row):
+		m.say(fmt.Sprintf("a proposal is allowed where it can be read: %s opens it, %s denies it", k.Take.Help().Key, k.Deny.Help().Key))
+	}
+	return nil
+}
+
+// oneChoice reports whether the ask can be answered from its row.
+func (a *openAsk) oneChoice() bool { return a.sheet != nil && a.sheet.OneChoice() }
+
+// chosen is the option that was chosen in the row.
+func (a *openAsk) chosen() (n int, ok bool) {
+	if a.sheet == nil {
+		return 0, false
+	}
+	return a.sheet.Chosen()
+}
+
 // choose lights an option of an ask that is one single select. It becomes the ask's draft and is shown by its label;
 // Enter sends it.
 func (p *inboxPage) choose(a *openAsk, n int) tea.Cmd {
-	if !a.form.OneChoice() {
+	if !a.oneChoice() {
 		p.m.say(fmt.Sprintf("this ask has %s: Enter opens it", sizeOf(a)))
 		return nil
 	}
-	if !a.form.Choose(n) {
+	if !a.sheet.Choose(n) {
 		p.m.say(fmt.Sprintf("there is no option %d", n+1))
 		return nil
 	}
@@ -160,12 +199,12 @@ func (p *inboxPage) choose(a *openAsk, n int) tea.Cmd {
 
 // take sends the option that was chosen in the row, or opens the ask.
 func (p *inboxPage) take(a *openAsk) tea.Cmd {
-	if _, ok := a.form.Chosen(); !ok {
+	if _, ok := a.chosen(); !ok {
 		p.m.show(a)
 		return nil
 	}
 	p.m.guard.Hold(p.m.now())
-	cmd := p.m.ask(a, a.form.TakeChosen())
+	cmd := p.m.ask(a, a.sheet.TakeChosen())
 	if a.sending {
 		p.next()
 	}
@@ -247,6 +286,8 @@ func (p *inboxPage) pastRows() []*settledAsk {
 func sizeOf(a *openAsk) string {
 	qs := a.form.Info().Questions
 	switch {
+	case a.proposal != nil:
+		return "a proposal"
 	case len(qs) > 1:
 		return fmt.Sprintf("%d questions", len(qs))
 	case qs[0].MultiSelect:
@@ -274,11 +315,14 @@ func (p *inboxPage) bindings() []key.Binding {
 		return []key.Binding{keys.As(k.Down, "next"), back, tab, k.Help}
 	}
 	open := keys.As(k.Take, "open")
-	if _, ok := p.lit.form.Chosen(); ok {
+	if p.lit.proposal != nil {
+		return []key.Binding{open, back, k.Deny, keys.As(k.Decline, "deny, why"), keys.As(k.Down, "next"), tab, k.Peek, k.More, k.Help}
+	}
+	if _, ok := p.lit.chosen(); ok {
 		open = keys.As(k.Take, "send")
 	}
 	out := []key.Binding{open, back}
-	if p.lit.form.OneChoice() {
+	if p.lit.oneChoice() {
 		out = append(out, keys.As(k.Row, "choose"))
 	}
 	return append(out, keys.As(k.Down, "next"), tab, k.Decline, k.AskBack, k.Peek, k.More, k.Copy, k.Help)

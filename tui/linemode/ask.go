@@ -75,7 +75,7 @@ func (m *mode) show(a *asked) {
 	}
 	q := a.sheet.Question()
 	m.say(fmt.Sprintf("? %s asks, question %d of %d, waits %d s: %s", who(a.info), a.sheet.Focus+1, len(a.info.Questions), int(left.Seconds()), q.Question))
-	if question.SoundsLikePermission(a.info.Kind, q) {
+	if question.Poses(a.info, a.sheet.Focus) {
 		m.say("  (" + question.GrantsNothing + ")")
 	}
 	if m.twin(a) {
