@@ -2,6 +2,7 @@ package proposal
 
 import (
 	"strings"
+	"unicode"
 
 	"example.com/kitsoki/tui/cells"
 )
@@ -20,8 +21,9 @@ const (
 
 // docRow is one row of what can be scrolled.
 type docRow struct {
-	text string
-	look look
+	text     string
+	look     look
+	from, to int // the part of the text that it shows, in bytes of it with its tokens; the same when none
 }
 
 // document is what can be scrolled: the text of the proposal, and around it what has no place of its own on a small
@@ -40,16 +42,19 @@ const (
 // textRows are the lines of the text in rows of w cells, its signs with them.
 func textRows(text string, diff bool, w int) []docRow {
 	var out []docRow
+	at := 0
 	for line := range strings.SplitSeq(strings.TrimSuffix(text, "\n"), "\n") {
 		l := plain
 		if diff {
 			l = lookOf(line)
 		}
 		sign := newLine
-		for _, row := range wrap(tokens(line), max(1, w-cells.Width(newLine))) {
-			out = append(out, docRow{sign + row, l})
+		for _, row := range wrap(line, max(1, w-cells.Width(newLine))) {
+			out = append(out, docRow{sign + row, l, at, at + len(row)})
 			sign = sameLine
+			at += len(row)
 		}
+		at++ // the newline
 	}
 	return out
 }
@@ -73,7 +78,7 @@ func said(label, text string, l look, w int) []docRow {
 	}
 	var out []docRow
 	for _, row := range cells.Indent(cells.Wrap(tokens(text), max(1, w-cells.Width(label))), label) {
-		out = append(out, docRow{row, l})
+		out = append(out, docRow{text: row, look: l})
 	}
 	return out
 }
@@ -85,6 +90,9 @@ func (m *Model) what(w int) []docRow {
 	if m.p.Dir != "" {
 		where = strings.TrimSpace(where + " in " + m.p.Dir)
 	}
+	if m.narrow() && len(m.info.Asker.Path) > 0 { // which the head has no room for
+		where = Who(m.info) + ": " + where
+	}
 	return append(out, said("", where, plain, w)...)
 }
 
@@ -95,7 +103,11 @@ func (m *Model) about(w int) []docRow {
 		out = append(out, said(string(m.p.Effect)+": ", d, dim, w)...)
 	}
 	out = append(out, said("why: ", m.p.Reason, dim, w)...)
-	return append(out, said("if denied: ", m.p.Held, dim, w)...)
+	out = append(out, said("if denied: ", m.p.Held, dim, w)...)
+	if strings.ContainsFunc(m.p.Text, backwards) {
+		out = append(out, said("note: ", "it has letters that are written from right to left; terminals differ in the order that they show them in", dim, w)...)
+	}
+	return out
 }
 
 // compose makes the document for rows of w cells. inside puts what and about into it; cut adds what rows mean that were
@@ -105,7 +117,7 @@ func (m *Model) compose(w int, inside, cut bool) document {
 	if inside {
 		d.rows = m.what(w)
 	}
-	d.rows = append(d.rows, textRows(m.p.Text, m.p.Diff, w)...)
+	d.rows = append(d.rows, textRows(m.text, m.p.Diff, w)...)
 	d.end = len(d.rows)
 	var after []docRow
 	if inside {
@@ -117,7 +129,12 @@ func (m *Model) compose(w int, inside, cut bool) document {
 		}
 	}
 	if len(after) > 0 {
-		d.rows = append(append(d.rows, docRow{strings.Repeat(across, w), apart}), after...)
+		d.rows = append(append(d.rows, docRow{text: strings.Repeat(across, w), look: apart}), after...)
 	}
 	return d
+}
+
+// backwards reports whether a letter is written from right to left.
+func backwards(r rune) bool {
+	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam, unicode.Samaritan, unicode.Mandaic)
 }

@@ -1,6 +1,7 @@
 package proposal
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -31,6 +32,7 @@ const (
 type Model struct {
 	info host.AskInfo
 	p    host.Proposal
+	text string // of it, with the reserved signs as tokens
 	rows []host.OperatorOption
 	keys keys.Map
 	st   styles.Styles
@@ -46,6 +48,7 @@ type Model struct {
 	seen  bool           // the end of the text was on the screen
 	endAt time.Time      // since when it has been there; zero: it is not
 	fresh question.Guard // before the first key, from when the end came into view
+	shown []bool         // which bytes of the text were in a frame
 
 	early     int // keys that came too early and went to the prompt
 	notice    string
@@ -65,8 +68,11 @@ type docFor struct {
 
 // New shows the proposal of an ask of kind host.KindProposal.
 func New(info host.AskInfo, km keys.Map, st styles.Styles) *Model {
+	p, rows := Of(info), Rows(info)
+	text := tokens(p.Text)
 	return &Model{
-		info: info, p: Of(info), rows: Rows(info), lit: max(0, Default(Rows(info))), keys: km, st: st, area: field.New(km.NewLine, st.Plain),
+		info: info, p: p, text: text, rows: rows, lit: max(0, Default(rows)), keys: km, st: st, area: field.New(km.NewLine, st.Plain),
+		shown: make([]bool, len(text)),
 	}
 }
 
@@ -240,7 +246,7 @@ func (m *Model) allows(row int) bool {
 
 func (m *Model) scroll(n int) {
 	if len(m.document().rows) <= m.bodyHeight() && len(m.rows) > 1 {
-		m.notice = "all of it is in view; " + shown(m.keys.Row) + " lights a row"
+		m.notice = "all of it is in view; " + "digits light rows"
 	}
 	m.top += n
 	m.clamp()
@@ -264,6 +270,17 @@ const glance = 100 * time.Millisecond
 
 // EndShown reports whether the end of the text is on the screen, or was there.
 func (m *Model) EndShown() bool { return m.seen || !m.endAt.IsZero() }
+
+// unread counts the rows of the text that were never in a frame, though its end was.
+func (m *Model) unread() int {
+	n := 0
+	for _, r := range m.document().rows {
+		if slices.Contains(m.shown[r.from:r.to], false) {
+			n++
+		}
+	}
+	return n
+}
 
 // look notes whether the end of the text is in a frame.
 func (m *Model) look(now time.Time, end bool) {

@@ -23,7 +23,10 @@ type Frame struct {
 }
 
 // compact reports whether the screen is too small to keep in view what the text is about.
-func (m *Model) compact() bool { return m.height < 18 || m.width < 60 }
+func (m *Model) compact() bool { return m.height < 18 || m.narrow() }
+
+// narrow reports whether the rows have no room for what they mean.
+func (m *Model) narrow() bool { return m.width < 60 }
 
 // inner is the width behind the bar, with a cell free at the right end.
 func (m *Model) inner() int { return max(1, m.width-cells.Width(bar)-1) }
@@ -84,6 +87,11 @@ func (m *Model) View(f Frame) string {
 	m.clamp()
 	d, h := m.document(), m.bodyHeight()
 	m.look(f.Now, m.top+h >= d.end)
+	for _, r := range d.rows[m.top:min(m.top+h, len(d.rows))] {
+		for i := r.from; i < r.to; i++ {
+			m.shown[i] = true
+		}
+	}
 	above, below, _ := m.pinned()
 	rows, _ := m.rowLines()
 
@@ -177,17 +185,24 @@ func (m *Model) head(f Frame) string {
 	}
 	left := " · " + string(m.p.Effect) + " · " + who + " "
 	wait := m.info.Deadline.Sub(f.Now)
-	right := fmt.Sprintf(" %d of %d · waits %s of %s · + more time ", f.Nth, f.All, question.Clock(wait), question.Clock(m.info.Deadline.Sub(m.info.Opened)))
-	if m.compact() {
-		right = fmt.Sprintf(" %d/%d %s + ", f.Nth, f.All, question.Clock(wait))
+	rights := []string{
+		fmt.Sprintf(" %d of %d · waits %s of %s · + more time ", f.Nth, f.All, question.Clock(wait), question.Clock(m.info.Deadline.Sub(m.info.Opened))),
+		fmt.Sprintf(" %d of %d · waits %s · + ", f.Nth, f.All, question.Clock(wait)),
+		fmt.Sprintf(" %d/%d %s + ", f.Nth, f.All, question.Clock(wait)),
 	}
-	switch {
-	case m.ended != "":
-		right = " ended: " + m.ended + " "
-	case wait < loud && m.st.Plain:
-		right = " !!" + right
+	if m.ended != "" {
+		rights = []string{" ended: " + m.ended + " "}
 	}
-	room := m.width - cells.Width(topLeft) - len(Word) - cells.Width(right) - 1
+	var right string
+	var room int
+	for _, right = range rights { // the longest one beside which it is said who it is
+		if wait < loud && m.st.Plain && m.ended == "" {
+			right = " !!" + right
+		}
+		if room = m.width - cells.Width(topLeft) - len(Word) - cells.Width(right) - 1; cells.Width(left) <= room {
+			break
+		}
+	}
 	left = cells.Cut(left, max(1, room))
 	fill := strings.Repeat(across, max(0, room-cells.Width(left))) + across
 	word, end := m.st.Warn.Reverse(true), m.st.Title
@@ -205,6 +220,9 @@ const loud = 20 * time.Second
 
 // rowLines draws the rows; cut reports whether what one means had to be shortened.
 func (m *Model) rowLines() (lines []string, cut bool) {
+	if m.narrow() {
+		return m.narrowRows()
+	}
 	label := 0
 	for _, o := range m.rows {
 		label = max(label, cells.Width(tokens(o.Label)))
@@ -213,13 +231,7 @@ func (m *Model) rowLines() (lines []string, cut bool) {
 	room := max(1, m.inner()-label-6)
 	var whole, short []string
 	for i, o := range m.rows {
-		mark, st := "  ", m.st.Strong
-		switch {
-		case i == m.lit && m.ended == "":
-			mark, st = "> ", m.st.Lit
-		case m.ended != "", m.allows(i) && !m.EndShown(), m.stage == sure:
-			st = m.st.Dim
-		}
+		mark, st := m.rowLook(i)
 		head := fmt.Sprintf("%s%d %s", mark, i+1, cells.Pad(tokens(o.Label), label))
 		text := strings.ReplaceAll(tokens(o.Description), "\n", " ")
 		wrapped := cells.Indent(cells.Wrap(text, room), head+"  ")
@@ -236,6 +248,51 @@ func (m *Model) rowLines() (lines []string, cut bool) {
 	return short, cut
 }
 
+// rowLook is the mark of a row, and its style: lit, dim while it cannot be chosen, or as it is.
+func (m *Model) rowLook(i int) (mark string, st lipgloss.Style) {
+	switch {
+	case i == m.lit && m.ended == "":
+		return "> ", m.st.Lit
+	case m.ended != "", m.allows(i) && !m.EndShown(), m.stage == sure:
+		return "  ", m.st.Dim
+	}
+	return "  ", m.st.Strong
+}
+
+// narrowRows draws the rows one beside the other, and below them what the lit one means.
+func (m *Model) narrowRows() (lines []string, cut bool) {
+	most := 2
+	if m.height < 12 {
+		most = 1
+	}
+	line, used, means := "", 0, make([]string, most)
+	for i, o := range m.rows {
+		mark, st := m.rowLook(i)
+		part := cells.Cut(fmt.Sprintf("%s%d %s", mark[:1], i+1, tokens(o.Label)), m.inner())
+		switch {
+		case used > 0 && used+1+cells.Width(part) > m.inner():
+			lines, line, used = append(lines, line), "", 0
+		case used > 0:
+			line, used = line+" ", used+1
+		}
+		line += st.Render(part)
+		used += cells.Width(part)
+		wrapped := cells.Wrap(strings.ReplaceAll(tokens(o.Description), "\n", " "), m.inner())
+		cut = cut || len(wrapped) > most
+		if i == m.lit {
+			copy(means, wrapped)
+			if len(wrapped) > most {
+				means[most-1] = cells.Cut(means[most-1]+"…", m.inner())
+			}
+		}
+	}
+	lines = append(lines, line)
+	for _, l := range means {
+		lines = append(lines, m.st.Dim.Render(l))
+	}
+	return lines, cut
+}
+
 // stateLines is the field of the reason, or what the last key has to say, or how things stand, on two lines at most.
 func (m *Model) stateLines() []string {
 	if m.stage == reason && m.notice == "" {
@@ -244,9 +301,13 @@ func (m *Model) stateLines() []string {
 	}
 	text, st := m.standing()
 	lines := cells.Wrap(text, m.inner())
-	if len(lines) > 2 {
-		lines = lines[:2]
+	// The second question may take two lines where there is not much room. They are kept free, so that the end of the text
+	// does not leave the screen when it is asked.
+	least := 1
+	if m.width < 80 {
+		least = 2
 	}
+	lines = cells.Fit(lines, min(2, max(least, len(lines))))
 	for i, l := range lines {
 		lines[i] = st.Render(l)
 	}
@@ -256,11 +317,13 @@ func (m *Model) stateLines() []string {
 func (m *Model) standing() (string, lipgloss.Style) {
 	switch {
 	case m.stage == sure:
-		text := fmt.Sprintf("%s allows it %s · any other key goes back", shown(m.keys.Allow), Reach(m.rows[m.lit].Label))
+		text := fmt.Sprintf("%s allows it %s", shown(m.keys.Allow), Reach(m.rows[m.lit].Label))
 		if m.notice == tooQuick {
-			text = fmt.Sprintf("too quick: %s once more allows it %s · any other key goes back", shown(m.keys.Allow), Reach(m.rows[m.lit].Label))
+			text = "too quick: once more " + text
+		} else if n := m.unread(); n > 0 {
+			text += fmt.Sprintf(", %d %s unread", n, plural(n, "line", "lines"))
 		}
-		return text, m.st.Warn
+		return text + " · any other key goes back", m.st.Warn
 	case m.notice != "":
 		return m.notice, m.st.Warn
 	case m.ended != "":
@@ -287,7 +350,11 @@ func (m *Model) standing() (string, lipgloss.Style) {
 		parts = append(parts, "asked again")
 	}
 	if len(parts) == 0 && m.allows(m.lit) {
-		parts = append(parts, fmt.Sprintf("%s, then %s, allows it %s", shown(m.keys.Take), shown(m.keys.Allow), Reach(m.rows[m.lit].Label)))
+		text := fmt.Sprintf("%s, then %s, allows it", shown(m.keys.Take), shown(m.keys.Allow))
+		if !m.narrow() { // else the line above says how far it reaches
+			text += " " + Reach(m.rows[m.lit].Label)
+		}
+		parts = append(parts, text)
 	}
 	return strings.Join(parts, " · "), st
 }
@@ -304,6 +371,13 @@ func (m *Model) Bindings() []key.Binding {
 	k := m.keys
 	inField := k.Help
 	inField.SetHelp("F1", "all")
+	row := k.Row
+	if n := len(m.rows); n > 0 && n < len(row.Keys()) {
+		row.SetHelp(row.Keys()[0]+"-"+row.Keys()[n-1], row.Help().Desc)
+	}
+	if m.narrow() { // digits are written beside the rows
+		row.SetHelp("", "")
+	}
 	take := keys.As(k.Take, "allow")
 	if !m.allows(m.lit) {
 		take = keys.As(k.Take, "deny")
@@ -316,9 +390,9 @@ func (m *Model) Bindings() []key.Binding {
 	case m.stage == sure:
 		return []key.Binding{keys.As(k.Allow, "allow "+Reach(m.rows[m.lit].Label)), keys.As(k.Fold, "back")}
 	case !m.EndShown():
-		return []key.Binding{keys.As(k.OptionsDown, "read on"), k.Deny, k.Row, k.Fold, keys.As(k.Decline, "deny, why"), k.Peek, keys.As(k.End, "end"), k.More, k.Help}
+		return []key.Binding{keys.As(k.OptionsDown, "read on"), k.Deny, row, k.Fold, keys.As(k.Decline, "deny, why"), k.Peek, keys.As(k.End, "end"), k.More, k.Help}
 	}
-	return []key.Binding{take, k.Deny, k.Row, k.Fold, keys.As(k.Decline, "deny, why"), k.Peek, keys.As(k.OptionsDown, "scroll"), k.More, k.Help}
+	return []key.Binding{take, k.Deny, row, k.Fold, keys.As(k.Decline, "deny, why"), k.Peek, keys.As(k.OptionsDown, "scroll"), k.More, k.Help}
 }
 
 // AllBindings are all keys that work on this page.
