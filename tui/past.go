@@ -7,7 +7,6 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/proposal"
-	"example.com/kitsoki/tui/question"
 )
 
 // settledAsk is one that is over, as the session's events told of it: the same for asks that were answered here,
@@ -119,19 +118,11 @@ func (s *settledAsk) matches(text string) bool {
 	return strings.Contains(all, strings.ToLower(text))
 }
 
-// sameWords reports whether two asks are twins: of proposals, whether the same would run.
-func sameWords(a, b host.AskInfo) bool {
-	if a.Kind == host.KindProposal || b.Kind == host.KindProposal {
-		return a.Kind == b.Kind && proposal.Of(a).Tool == proposal.Of(b).Tool && proposal.Of(a).Text == proposal.Of(b).Text
-	}
-	return question.SameWords(a.Questions, b.Questions)
-}
-
 // twinOf returns the place in the line, from 1, of another open ask with the same words; 0 when there is none. Two
 // agents that ask the same can need different answers.
 func (m *Model) twinOf(a *openAsk) int {
 	for i, b := range m.asks {
-		if a != b && sameWords(a.form.Info(), b.form.Info()) {
+		if a != b && proposal.Twins(a.form.Info(), b.form.Info()) {
 			return i + 1
 		}
 	}

@@ -99,7 +99,7 @@ func (m *Model) what(w int) []docRow {
 // about are the rows that say why it is asked for, and what a no does.
 func (m *Model) about(w int) []docRow {
 	var out []docRow
-	if d := does(m.p.Effect); d != "" && m.p.Effect != "" {
+	if d := Does(m.p.Effect); d != "" && m.p.Effect != "" {
 		out = append(out, said(string(m.p.Effect)+": ", d, dim, w)...)
 	}
 	out = append(out, said("why: ", m.p.Reason, dim, w)...)

@@ -6,6 +6,7 @@ import (
 	"github.com/charmbracelet/bubbles/key"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/question"
 )
 
 // Reach says how far a yes of a row reaches, in the words in which it is asked for and told of.
@@ -52,8 +53,8 @@ func DenyRow(rows []host.OperatorOption) int {
 	return -1
 }
 
-// does says what an effect is.
-func does(e host.Effect) string {
+// Does says what an effect is.
+func Does(e host.Effect) string {
 	switch e {
 	case host.EffectRead:
 		return "only reads"
@@ -100,6 +101,15 @@ func Settled(row, title string) string {
 // Alike reports whether two proposals are of one session and effect, so that a yes for the turn may settle both.
 func Alike(a, b host.AskInfo) bool {
 	return a.Kind == host.KindProposal && b.Kind == host.KindProposal && a.SessionID == b.SessionID && Of(a).Effect == Of(b).Effect
+}
+
+// Twins reports whether two asks have the same words; of proposals, whether the same would run. A question and a proposal
+// are never twins, whatever the question says.
+func Twins(a, b host.AskInfo) bool {
+	if a.Kind == host.KindProposal || b.Kind == host.KindProposal {
+		return a.Kind == b.Kind && Of(a).Tool == Of(b).Tool && Of(a).Text == Of(b).Text
+	}
+	return question.SameWords(a.Questions, b.Questions)
 }
 
 func shown(b key.Binding) string { return b.Help().Key }

@@ -28,7 +28,7 @@ func SoundsLikePermission(kind host.Kind, q host.OperatorQuestion) bool {
 		return true
 	}
 	for line := range strings.SplitSeq(q.Question, "\n") {
-		if opens(line, "proposal") || framed(line) {
+		if Opens(line, "proposal") || framed(line) {
 			return true
 		}
 	}
@@ -62,10 +62,10 @@ func posing(text string) bool {
 	})
 }
 
-// opens reports whether a line begins with a word.
-func opens(line, word string) bool {
-	words := likeWords(line)
-	return len(words) > 0 && words[0] == word
+// Opens reports whether a line begins with these words, or with such that look like them.
+func Opens(line, words string) bool {
+	have, want := likeWords(line), strings.Fields(words)
+	return len(have) >= len(want) && slices.Equal(have[:len(want)], want)
 }
 
 // framed reports whether a text draws with the signs that proposals are framed with.
