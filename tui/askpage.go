@@ -137,7 +137,7 @@ func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 	case isEsc(m.opt.Keys, msg):
 		m.close(a)
 	case a.form.KeyAfterEnd(msg):
-	case key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.stroke, false):
+	case a.sheet != nil && key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.stroke, false):
 		said, cmd := m.copyText(a.form.CopyText())
 		a.form.Say(said)
 		return cmd

@@ -123,7 +123,10 @@ func (p *proposalPage) key(msg tea.KeyMsg) tea.Cmd {
 func (p *proposalPage) do(asked proposal.Asked) tea.Cmd {
 	if asked.Early != "" {
 		p.m.at.composer.Insert(asked.Early)
-		p.ask.form.Early()
+		for range asked.Early {
+			p.ask.form.Early()
+		}
+		p.m.guard.Arm(p.m.now()) // the rest of it is on its way
 	}
 	return p.m.ask(p.ask, asked.Asked)
 }

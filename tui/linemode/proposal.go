@@ -62,8 +62,8 @@ func (m *mode) showProposal(a *asked) {
 	for i, o := range rows {
 		m.print(fmt.Sprintf("  %d %s - %s", i+1, o.Label, strings.ReplaceAll(o.Description, "\n", " ")))
 	}
+	m.guard.Arm(m.now()) // once all that has to be read is written
 	m.print("  " + proposalHelp)
-	m.guard.Arm(m.now()) // once it is written
 }
 
 func plural(n int, one, many string) string {
@@ -110,8 +110,8 @@ func (m *mode) answerProposal(ctx context.Context, a *asked, l typed) {
 	case err == nil:
 		a.chosen = n
 		a.ask.Touch()
-		m.say(fmt.Sprintf("  %s on a line of its own allows it %s; any other line goes back", allowWord, proposal.Reach(rows[n-1].Label)))
 		m.guard.Arm(m.now())
+		m.say(fmt.Sprintf("  %s on a line of its own allows it %s; any other line goes back", allowWord, proposal.Reach(rows[n-1].Label)))
 	case word == "d":
 		reason := strings.TrimSpace(rest)
 		m.close(a, host.Deny, a.ask.Decline(ctx, reason, nil))

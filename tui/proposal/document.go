@@ -90,8 +90,11 @@ func (m *Model) what(w int) []docRow {
 	if m.p.Dir != "" {
 		where = strings.TrimSpace(where + " in " + m.p.Dir)
 	}
-	if m.narrow() && len(m.info.Asker.Path) > 0 { // which the head has no room for
+	switch {
+	case m.narrow() && len(m.info.Asker.Path) > 0: // which the head has no room for
 		where = Who(m.info) + ": " + where
+	case !m.narrow():
+		where += " · " + Does(m.p.Effect)
 	}
 	return append(out, said("", where, plain, w)...)
 }
@@ -99,8 +102,8 @@ func (m *Model) what(w int) []docRow {
 // about are the rows that say why it is asked for, and what a no does.
 func (m *Model) about(w int) []docRow {
 	var out []docRow
-	if d := Does(m.p.Effect); d != "" && m.p.Effect != "" {
-		out = append(out, said(string(m.p.Effect)+": ", d, dim, w)...)
+	if m.narrow() {
+		out = append(out, said(string(m.p.Effect)+": ", Does(m.p.Effect), dim, w)...)
 	}
 	out = append(out, said("why: ", m.p.Reason, dim, w)...)
 	out = append(out, said("if denied: ", m.p.Held, dim, w)...)

@@ -32,7 +32,7 @@ const (
 type Model struct {
 	info host.AskInfo
 	p    host.Proposal
-	text string // of it, with the reserved signs as tokens
+	text string // of it, as it is drawn: with the reserved signs as tokens
 	rows []host.OperatorOption
 	keys keys.Map
 	st   styles.Styles
@@ -70,6 +70,9 @@ type docFor struct {
 func New(info host.AskInfo, km keys.Map, st styles.Styles) *Model {
 	p, rows := Of(info), Rows(info)
 	text := tokens(p.Text)
+	if p.Diff { // in whose lines the tokens would be in the way
+		text = strings.ReplaceAll(text, "‹TAB›", "⇥   ")
+	}
 	return &Model{
 		info: info, p: p, text: text, rows: rows, lit: max(0, Default(rows)), keys: km, st: st, area: field.New(km.NewLine, st.Plain),
 		shown: make([]bool, len(text)),
@@ -83,6 +86,7 @@ func (m *Model) Info() host.AskInfo { return m.info }
 func (m *Model) SetInfo(info host.AskInfo) {
 	if Who(info) != Who(m.info) {
 		m.back()
+		m.doc = document{} // it names the asker
 	}
 	m.info = info
 }
@@ -176,21 +180,21 @@ func (m *Model) readingKey(msg tea.KeyMsg, s question.Stroke, rested bool) (a qu
 	case key.Matches(msg, k.Fold):
 		a.Fold = true
 	case key.Matches(msg, k.Up):
-		m.scroll(-1)
+		m.scroll(-1, s.Now)
 	case key.Matches(msg, k.Down):
-		m.scroll(1)
+		m.scroll(1, s.Now)
 	case key.Matches(msg, k.OptionsUp):
-		m.scroll(-page)
+		m.scroll(-page, s.Now)
 	case key.Matches(msg, k.OptionsDown):
-		m.scroll(page)
+		m.scroll(page, s.Now)
 	case key.Matches(msg, k.QuestionUp):
-		m.scroll(-max(1, page/2))
+		m.scroll(-max(1, page/2), s.Now)
 	case key.Matches(msg, k.QuestionDown):
-		m.scroll(max(1, page/2))
+		m.scroll(max(1, page/2), s.Now)
 	case key.Matches(msg, k.Start):
 		m.top = 0
 	case key.Matches(msg, k.End):
-		m.top = len(m.document().rows)
+		m.scroll(len(m.document().rows), s.Now)
 	}
 	return a
 }
@@ -244,11 +248,17 @@ func (m *Model) allows(row int) bool {
 	return m.info.Proposal != nil && row >= 0 && row < len(m.rows) && Allows(m.rows[row].Label)
 }
 
-func (m *Model) scroll(n int) {
-	if len(m.document().rows) <= m.bodyHeight() && len(m.rows) > 1 {
-		m.notice = "all of it is in view; " + "digits light rows"
+// scroll moves the window by rows. On its way down it does not pass the end of the text before that has been there.
+func (m *Model) scroll(n int, now time.Time) {
+	d, h := m.document(), m.bodyHeight()
+	if len(d.rows) <= h && len(m.rows) > 1 {
+		m.notice = "all of it is in view; digits light rows"
 	}
-	m.top += n
+	to := m.top + n
+	if there := m.seen || (!m.endAt.IsZero() && now.Sub(m.endAt) >= glance); !there {
+		to = min(to, max(m.top, d.end-h))
+	}
+	m.top = to
 	m.clamp()
 }
 

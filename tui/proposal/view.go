@@ -66,16 +66,13 @@ func (m *Model) document() document {
 	return m.doc
 }
 
-// bodyHeight is what the fixed lines leave for the document: head, rules, rows, state and keys.
+// bodyHeight is what the fixed lines leave for the document.
 func (m *Model) bodyHeight() int {
 	above, below, _ := m.pinned()
 	rows, _ := m.rowLines()
 	fixed := 3 + len(above) + len(below) + len(rows) + len(m.stateLines()) // head, the rule below the text, keys
 	if len(above) > 0 {
 		fixed++ // the rule above the text
-	}
-	if !m.compact() {
-		fixed++ // the rule below the rows
 	}
 	return max(1, m.height-fixed)
 }
@@ -105,9 +102,6 @@ func (m *Model) View(f Frame) string {
 	lines = append(lines, m.framed(below)...)
 	for _, l := range rows {
 		lines = append(lines, m.bar()+l)
-	}
-	if !m.compact() {
-		lines = append(lines, m.rule(""))
 	}
 	for _, l := range m.stateLines() {
 		lines = append(lines, m.bar()+l)
@@ -301,17 +295,20 @@ func (m *Model) stateLines() []string {
 	}
 	text, st := m.standing()
 	lines := cells.Wrap(text, m.inner())
-	// The second question may take two lines where there is not much room. They are kept free, so that the end of the text
-	// does not leave the screen when it is asked.
-	least := 1
-	if m.width < 80 {
-		least = 2
-	}
-	lines = cells.Fit(lines, min(2, max(least, len(lines))))
+	lines = cells.Fit(lines, min(2, max(m.stateHeight(), len(lines))))
 	for i, l := range lines {
 		lines[i] = st.Render(l)
 	}
 	return lines
+}
+
+// stateHeight is how many lines are kept free for how things stand, whatever that is: the end of the text must not leave
+// the screen for a line that says that it is there, nor for the one that asks for the second key.
+func (m *Model) stateHeight() int {
+	if m.width < 80 || m.frame.Alike > 0 || m.frame.Twin > 0 {
+		return 2
+	}
+	return 1
 }
 
 func (m *Model) standing() (string, lipgloss.Style) {
@@ -327,7 +324,7 @@ func (m *Model) standing() (string, lipgloss.Style) {
 	case m.notice != "":
 		return m.notice, m.st.Warn
 	case m.ended != "":
-		return "This proposal is over, and nothing is allowed by a key here. " + shown(m.keys.Fold) + " closes it.", m.st.Warn
+		return "This proposal is over: nothing can be allowed. " + shown(m.keys.Fold) + " closes it.", m.st.Warn
 	}
 	var parts []string
 	st := m.st.Dim
@@ -349,12 +346,14 @@ func (m *Model) standing() (string, lipgloss.Style) {
 	case m.info.Reopens != "":
 		parts = append(parts, "asked again")
 	}
-	if len(parts) == 0 && m.allows(m.lit) {
+	if m.allows(m.lit) && m.EndShown() && (len(parts) == 0 || !m.narrow()) {
 		text := fmt.Sprintf("%s, then %s, allows it", shown(m.keys.Take), shown(m.keys.Allow))
 		if !m.narrow() { // else the line above says how far it reaches
 			text += " " + Reach(m.rows[m.lit].Label)
 		}
-		parts = append(parts, text)
+		if all := append([]string{text}, parts...); len(cells.Wrap(strings.Join(all, " · "), m.inner())) <= m.stateHeight() {
+			parts = all
+		}
 	}
 	return strings.Join(parts, " · "), st
 }
