@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -18,7 +19,8 @@ type inboxPage struct {
 	m     *Model
 	rows  []*openAsk
 	lit   *openAsk // nil while there is no row
-	top   int      // first visible line
+	litAt time.Time
+	top   int // first visible line
 	early int
 
 	settled bool // the other side
@@ -53,9 +55,11 @@ func (p *inboxPage) sync() {
 		}
 	}
 	if p.lit == nil && len(p.rows) > 0 {
-		p.lit = p.rows[0]
+		p.light(p.rows[0])
 	}
 }
+
+func (p *inboxPage) light(a *openAsk) { p.lit, p.litAt = a, p.m.now() }
 
 // over reports whether a row's ask takes no answer any more.
 func (p *inboxPage) over(a *openAsk) bool {
@@ -153,6 +157,8 @@ func (p *inboxPage) proposalKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 	switch {
 	case key.Matches(msg, k.Take):
 		m.show(a)
+	case key.Matches(msg, k.Deny, k.Decline) && m.now().Sub(p.litAt) < question.Quiet:
+		m.say("too quick: that key was not taken") // the row has only now been lit, and nobody is asked twice
 	case key.Matches(msg, k.Deny):
 		cmd := m.ask(a, a.proposal.Deny())
 		p.next()
@@ -161,6 +167,7 @@ func (p *inboxPage) proposalKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 		m.show(a)
 		a.direct = true
 		m.guard.Release()
+		m.guard.Hold(m.now())
 		a.proposal.OpenReason()
 	case key.Matches(msg, k.More):
 		return m.extend(a, question.ExtendBy)
@@ -216,7 +223,7 @@ func (p *inboxPage) next() {
 	at := slices.Index(p.rows, p.lit)
 	for n := 1; n < len(p.rows); n++ {
 		if a := p.rows[(at+n)%len(p.rows)]; !p.over(a) {
-			p.lit = a
+			p.light(a)
 			p.m.guard.Arm(p.m.now())
 			return
 		}
@@ -225,7 +232,7 @@ func (p *inboxPage) next() {
 
 func (p *inboxPage) move(n int) {
 	if at := slices.Index(p.rows, p.lit); at >= 0 {
-		p.lit = p.rows[max(0, min(at+n, len(p.rows)-1))]
+		p.light(p.rows[max(0, min(at+n, len(p.rows)-1))])
 	}
 }
 

@@ -98,7 +98,7 @@ func (m *Model) View(f Frame) string {
 		lines = append(lines, m.rule(""))
 	}
 	lines = append(lines, cells.Fit(m.framed(d.rows[m.top:min(m.top+h, len(d.rows))]), h)...)
-	lines = append(lines, m.rule(m.marks(d, h)))
+	lines = append(lines, m.textRule(m.marks(d, h)))
 	lines = append(lines, m.framed(below)...)
 	for _, l := range rows {
 		lines = append(lines, m.bar()+l)
@@ -134,6 +134,19 @@ func (m *Model) rule(mark string) string {
 	return m.edge(crossed + strings.Repeat(across, max(0, m.width-1-cells.Width(mark))) + mark)
 }
 
+// textRule is the rule below the text.
+func (m *Model) textRule(mark string) string {
+	clock := m.narrowClock()
+	if clock == "" {
+		return m.rule(mark)
+	}
+	if mark != "" {
+		mark = " " + mark + " " + across
+	}
+	fill := strings.Repeat(across, max(0, m.width-2-cells.Width(clock)-cells.Width(mark)))
+	return m.edge(crossed+across) + m.clockLook(m.frame).Render(clock) + m.edge(fill+mark)
+}
+
 // framed draws rows of the document behind the bar.
 func (m *Model) framed(rows []docRow) []string {
 	out := make([]string, len(rows))
@@ -165,7 +178,10 @@ func (m *Model) marks(d document, h int) string {
 	if all <= h {
 		return ""
 	}
-	text := fmt.Sprintf("lines %d-%d of %d", m.top+1, min(m.top+h, all), all)
+	text := fmt.Sprintf("%d-%d of %d", m.top+1, min(m.top+h, all), all)
+	if !m.narrow() {
+		text = "lines " + text
+	}
 	if m.top+h < all {
 		text += " · " + shown(m.keys.OptionsDown)
 	}
@@ -178,35 +194,63 @@ func (m *Model) head(f Frame) string {
 		who = f.Session + ": " + who
 	}
 	left := " · " + string(m.p.Effect) + " · " + who + " "
-	wait := m.info.Deadline.Sub(f.Now)
-	rights := []string{
-		fmt.Sprintf(" %d of %d · waits %s of %s · + more time ", f.Nth, f.All, question.Clock(wait), question.Clock(m.info.Deadline.Sub(m.info.Opened))),
-		fmt.Sprintf(" %d of %d · waits %s · + ", f.Nth, f.All, question.Clock(wait)),
-		fmt.Sprintf(" %d/%d %s + ", f.Nth, f.All, question.Clock(wait)),
-	}
-	if m.ended != "" {
-		rights = []string{" ended: " + m.ended + " "}
-	}
 	var right string
 	var room int
-	for _, right = range rights { // the longest one beside which it is said who it is
-		if wait < loud && m.st.Plain && m.ended == "" {
-			right = " !!" + right
-		}
+	for _, right = range m.clocks(f) { // the longest one beside which it is said who it is
 		if room = m.width - cells.Width(topLeft) - len(Word) - cells.Width(right) - 1; cells.Width(left) <= room {
 			break
 		}
 	}
 	left = cells.Cut(left, max(1, room))
 	fill := strings.Repeat(across, max(0, room-cells.Width(left))) + across
-	word, end := m.st.Warn.Reverse(true), m.st.Title
+	word := m.st.Warn.Reverse(true)
 	if m.ended != "" {
-		word, end = m.st.Dim, m.st.Dim
+		word = m.st.Dim
 	}
-	if wait < loud {
-		end = m.st.Warn
+	return m.edge(topLeft) + word.Render(Word) + m.st.Title.Render(left) + m.edge(fill) + m.clockLook(f).Render(right)
+}
+
+// clocks are the ways to say in the head which proposal this is and how long it waits, the longest first. Where there is
+// no room for it the rule below the text says it.
+func (m *Model) clocks(f Frame) []string {
+	wait := m.info.Deadline.Sub(f.Now)
+	sign := ""
+	if wait < loud && m.st.Plain {
+		sign = " !!"
 	}
-	return m.edge(topLeft) + word.Render(Word) + m.st.Title.Render(left) + m.edge(fill) + end.Render(right)
+	switch {
+	case m.ended != "":
+		return []string{" ended: " + m.ended + " "}
+	case m.narrow():
+		return []string{""}
+	}
+	return []string{
+		fmt.Sprintf("%s %d of %d · waits %s of %s · + more time ", sign, f.Nth, f.All, question.Clock(wait), question.Clock(m.info.Deadline.Sub(m.info.Opened))),
+		fmt.Sprintf("%s %d of %d · waits %s · + ", sign, f.Nth, f.All, question.Clock(wait)),
+	}
+}
+
+func (m *Model) clockLook(f Frame) lipgloss.Style {
+	switch wait := m.info.Deadline.Sub(f.Now); {
+	case m.ended != "":
+		return m.st.Dim
+	case wait < loud:
+		return m.st.Warn
+	}
+	return m.st.Title
+}
+
+// narrowClock is what the head has no room for.
+func (m *Model) narrowClock() string {
+	if !m.narrow() || m.ended != "" {
+		return ""
+	}
+	wait := m.info.Deadline.Sub(m.frame.Now)
+	text := fmt.Sprintf(" %d/%d %s + ", m.frame.Nth, m.frame.All, question.Clock(wait))
+	if wait < loud && m.st.Plain {
+		text = " !!" + text
+	}
+	return text
 }
 
 // loud is how long before the deadline the countdown is drawn so that it is noticed.
