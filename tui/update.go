@@ -143,6 +143,7 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	}
 	m.quitAt = time.Time{} // any other key takes the first Ctrl+C back
 	if msg.Type == tea.KeyCtrlZ {
+		m.covered()
 		return tea.Suspend
 	}
 	if m.tooSmall() {
