@@ -227,6 +227,7 @@ func (m *Model) clocks(f Frame) []string {
 	return []string{
 		fmt.Sprintf("%s %d of %d · waits %s of %s · + more time ", sign, f.Nth, f.All, question.Clock(wait), question.Clock(m.info.Deadline.Sub(m.info.Opened))),
 		fmt.Sprintf("%s %d of %d · waits %s · + ", sign, f.Nth, f.All, question.Clock(wait)),
+		fmt.Sprintf("%s %d/%d %s + ", sign, f.Nth, f.All, question.Clock(wait)),
 	}
 }
 
