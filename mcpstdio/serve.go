@@ -34,14 +34,16 @@ type Options struct {
 	// every call of it fails with the outcome no_operator.
 	Socket string
 	// Gate adds the tool through which the agent's own permissions go to the host; without a host it denies.
-	Gate    bool
+	Gate bool
+	// Alone leaves out the tool to ask with: nobody can be asked.
+	Alone   bool
 	Version string
 }
 
 // Serve serves MCP on stdin and stdout until stdin or ctx ends. Diagnostics of the protocol go to stderr.
 func Serve(ctx context.Context, opt Options, stdin io.Reader, stdout, stderr io.Writer) error {
 	g := newGrandchild(opt.Socket, stdout)
-	g.gate = opt.Gate
+	g.gate, g.alone = opt.Gate, opt.Alone
 	return g.serve(ctx, stdin, stderr, opt.Version)
 }
 
@@ -50,7 +52,7 @@ type grandchild struct {
 	server        *server.MCPServer
 	client        *askbridge.Client
 	lost          error // why there is no client
-	gate          bool
+	gate, alone   bool
 	receipts      *receipts
 	clientGone    func() bool // set by serve: whether standard input has ended, or the server was told to stop
 	progressEvery time.Duration
@@ -76,7 +78,9 @@ func (g *grandchild) serve(ctx context.Context, stdin io.Reader, stderr io.Write
 	hooks.AddBeforeListTools(g.listing)
 	hooks.AddAfterCallTool(func(_ context.Context, id any, _ *mcp.CallToolRequest, result any) { g.receipts.name(result, id) })
 	g.server = server.NewMCPServer(serverName, version, server.WithRecovery(), server.WithHooks(hooks), server.WithToolCapabilities(false))
-	g.server.AddTool(tool(), g.ask)
+	if !g.alone {
+		g.server.AddTool(tool(), g.ask)
+	}
 	if g.gate {
 		g.server.AddTool(permitTool(), g.permit)
 	}
@@ -97,7 +101,10 @@ func (g *grandchild) listing(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	if g.client == nil {
 		return
 	}
-	info := askbridge.ToolsListed{Tools: []string{toolName}}
+	info := askbridge.ToolsListed{}
+	if !g.alone {
+		info.Tools = append(info.Tools, toolName)
+	}
 	if g.gate {
 		info.Tools = append(info.Tools, permitName)
 	}

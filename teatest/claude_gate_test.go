@@ -31,9 +31,13 @@ type gateRig struct {
 	dir     string // the repository
 	env     []string
 	session *session.Session
+	manager *session.Manager
 
 	mu        sync.Mutex
 	proposals []host.Proposal
+	handles   []host.Ask // of the proposals
+	questions []string   // answered with their third row
+	open      chan struct{}
 }
 
 // answerer says what the operator does with a proposal: one of its rows, or "" to let it wait, or "!reason" to decline.
@@ -52,7 +56,7 @@ func newGateRig(t *testing.T, answer answerer, script func(dir string) []message
 	t.Helper()
 	bin := claudecli.Require(t, claudecli.Current)
 	kitsoki := program(t)
-	r := &gateRig{t: t, dir: t.TempDir()}
+	r := &gateRig{t: t, dir: t.TempDir(), open: make(chan struct{}, 64)}
 	r.api = messagesapi.Start(t, script(r.dir)...)
 	d := dispatcher(t, r.api)
 	r.env = d.Env
@@ -76,7 +80,7 @@ func newGateRig(t *testing.T, answer answerer, script func(dir string) []message
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.session = s
+	r.session, r.manager = s, m
 	if answer != nil {
 		if _, err := s.Attach("test", host.PrompterFunc(func(ctx context.Context, _ string, _ []host.OperatorQuestion) (map[string]any, error) {
 			return nil, r.answer(ctx, answer)
@@ -98,13 +102,20 @@ func newGateRig(t *testing.T, answer answerer, script func(dir string) []message
 func (r *gateRig) answer(ctx context.Context, answer answerer) error {
 	a, _ := host.AskFrom(ctx)
 	p := a.Info().Proposal
+	if a.Info().Kind == host.KindQuestion && p == nil {
+		r.mu.Lock()
+		r.questions = append(r.questions, a.Info().Questions[0].Question)
+		r.mu.Unlock()
+		return a.Answer(ctx, []host.Answer{{Picked: []int{2}}})
+	}
 	if a.Info().Kind != host.KindProposal || p == nil {
 		r.t.Errorf("asked was no proposal: %+v", a.Info())
 		return ctx.Err()
 	}
 	r.mu.Lock()
-	r.proposals = append(r.proposals, *p)
+	r.proposals, r.handles = append(r.proposals, *p), append(r.handles, a)
 	r.mu.Unlock()
+	r.open <- struct{}{}
 	var err error
 	switch row := answer(*p); {
 	case row == "":
@@ -142,6 +153,75 @@ func (r *gateRig) turn(prompt string) session.Result {
 		r.t.Fatalf("the turn failed: %v; the model read %+v", err, r.api.ToolResults())
 	}
 	return res
+}
+
+// begin starts a turn, and returns its end.
+func (r *gateRig) begin(prompt string) <-chan error {
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), 90*time.Second)
+		defer cancel()
+		_, err := r.session.Run(ctx, session.Input{Prompt: prompt})
+		ended <- err
+	}()
+	return ended
+}
+
+// wait waits for what comes out of a channel, a minute at most.
+func wait[T any](t *testing.T, what string, c <-chan T) T {
+	t.Helper()
+	select {
+	case v := <-c:
+		return v
+	case <-time.After(time.Minute):
+		t.Fatalf("waited for %s in vain", what)
+		panic("unreachable")
+	}
+}
+
+// check compares what the model read of each call with a part of it; an error where it begins with "!".
+func (r *gateRig) check(want map[string]string) {
+	r.t.Helper()
+	results := r.api.ToolResults()
+	for id, part := range want {
+		part, failed := strings.CutPrefix(part, "!")
+		if got := results[id]; got.IsError != failed || !strings.Contains(got.Text, part) {
+			r.t.Errorf("%s: the model read %+v, want %q, failed: %v", id, got, part, failed)
+		}
+	}
+}
+
+// checkFiles compares files of the repository with their contents; "-" where there is to be none.
+func (r *gateRig) checkFiles(want map[string]string) {
+	r.t.Helper()
+	for name, content := range want {
+		if got := r.file(name); got != content {
+			r.t.Errorf("%s has %q, want %q", name, got, content)
+		}
+	}
+}
+
+// grants are what is granted now.
+func (r *gateRig) grants() []gate.Grant {
+	r.t.Helper()
+	s, err := r.session.Snapshot(r.t.Context())
+	if err != nil {
+		r.t.Error(err)
+	}
+	return s.Grants
+}
+
+// texts are the commands and files of the proposals so far, in their order.
+func (r *gateRig) texts() []string {
+	var out []string
+	for _, p := range r.asked() {
+		if p.Tool == "Bash" {
+			out = append(out, p.Text)
+		} else {
+			out = append(out, p.Tool+" "+p.Title)
+		}
+	}
+	return out
 }
 
 // file is the content of a file of the repository; "-" when there is none.

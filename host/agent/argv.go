@@ -40,8 +40,12 @@ const vendorTimeoutMS = 24 * 60 * 60 * 1000
 // EnvAskSocket names the socket of a dispatch to the agent's grandchild.
 const EnvAskSocket = "KITSOKI_OPERATOR_ASK_SOCK"
 
-// EnvGate is set, to anything, where the grandchild serves the agent's permissions too.
-const EnvGate = "KITSOKI_OPERATOR_GATE"
+// EnvGate, set to anything, tells the grandchild to serve the agent's permissions too; set to GateAlone, them only:
+// nobody can be asked, and the gate denies what changes something.
+const (
+	EnvGate   = "KITSOKI_OPERATOR_GATE"
+	GateAlone = "alone"
+)
 
 // server is an MCP server with the tools that the agent may call on it unasked. Argv and configuration are built
 // from the same list, so a tool that is named to the agent always has its server.
@@ -51,13 +55,17 @@ type server struct {
 	entry any // of the configuration
 }
 
-func operatorServerFor(self []string, sock string, gate bool) server {
+func operatorServerFor(self []string, sock string, asks, gate bool) server {
 	env := map[string]string{EnvAskSocket: sock}
-	if gate {
+	tools := []string{AskTool}
+	switch {
+	case gate && !asks:
+		env[EnvGate], tools = GateAlone, nil
+	case gate:
 		env[EnvGate] = "1"
 	}
 	return server{
-		name: operatorServer, tools: []string{AskTool},
+		name: operatorServer, tools: tools,
 		entry: askedServer{
 			Type: "stdio", Command: self[0], Args: append(slices.Clone(self[1:]), "mcp-operator-ask"),
 			Env: env, Timeout: vendorTimeoutMS, AlwaysLoad: true,
@@ -169,7 +177,7 @@ func (r Request) limitArgs() []string {
 // make the agent believe that it runs inside another, or its grandchild serve somebody else's asks.
 func marker(name string) bool {
 	switch name {
-	case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", EnvAskSocket:
+	case "CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SSE_PORT", "CLAUDE_CODE_SESSION_ID", "CLAUDE_CODE_CHILD_SESSION", EnvAskSocket, EnvGate:
 		return true
 	}
 	return false

@@ -20,7 +20,7 @@ func flag(args []string, name string) string {
 }
 
 func TestArgvWithAnOperator(t *testing.T) {
-	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock", false)}
+	servers := []server{operatorServerFor([]string{"/bin/kitsoki", "--x"}, "/run/sock", true, false)}
 	args := argv(Command{Args: []string{"agent-scripted"}}, Request{
 		Verb: Converse, Conversation: "c1", Model: "opus", Effort: "high", SystemPrompt: "Be brief.", BudgetUSD: 0.25, MaxTurns: 7,
 	}, setup{asks: true, servers: servers, config: "/run/mcp.json", fewer: true, sources: "user", settings: "/run/settings.json", dirs: []string{"/a", "/b"}})
@@ -68,7 +68,7 @@ func checkArgv(t *testing.T, req Request, operator bool) {
 	t.Helper()
 	s := setup{asks: operator, gate: operator && req.gated()}
 	if operator {
-		s.servers, s.config = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", req.gated())}, "/run/mcp.json"
+		s.servers, s.config = []server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", true, req.gated())}, "/run/mcp.json"
 	}
 	s.sources, s.fewer = req.sources(false)
 	args := argv(Command{}, req, s)
@@ -172,7 +172,7 @@ func TestRequestsThatCannotBeDispatched(t *testing.T) {
 
 // The socket's path goes in the environment of our server alone; the vendor's time limit lies far beyond ours.
 func TestMCPConfigHasAllOfOurServersAtOnce(t *testing.T) {
-	raw, err := mcpConfig([]server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", false), {name: "second"}})
+	raw, err := mcpConfig([]server{operatorServerFor([]string{"/bin/kitsoki"}, "/run/sock", true, false), {name: "second"}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,6 +112,19 @@ func (a *askers) opened(toolUseID string, ask host.OpenedAsk) {
 	}
 }
 
+// unbrought counts those of the calls that were never brought to the gate: the agent's own program denied them.
+func (a *askers) unbrought(ids []string) int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	n := 0
+	for _, id := range ids {
+		if _, ok := a.calls[id]; ok {
+			n++
+		}
+	}
+	return n
+}
+
 // waitFor returns a call that the stream has shown, as soon as it has, and once.
 func (a *askers) waitFor(ctx context.Context, toolUseID string) (ToolUse, bool) {
 	late := time.NewTimer(seenWithin)

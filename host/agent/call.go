@@ -140,7 +140,7 @@ func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started f
 		Path: c.path, Args: args, Env: environ(c.d.Env, c.cmd, s), Dir: req.Dir, Scratch: s.scratch, Socket: s.socket, Config: c.d.configOf(c.cmd),
 	})
 	if req.gated() {
-		res.Denials = req.Gate.Denials()
+		res.Denials = req.Gate.Denials() + r.askers.unbrought(r.denied)
 	}
 	return r, res, err
 }
@@ -149,6 +149,7 @@ func (c *call) startOnce(ctx context.Context, req Request, fresh bool, started f
 // takes all of it away again.
 func (c *call) setUp(r *run) (s setup, done func(), err error) {
 	carried := c.d.carry(c.cmd, r.req, c.obs.Notice)
+	carried.ask(r.req)
 	s = setup{asks: r.asks, servers: carried.servers, fewer: carried.fewer, sources: carried.sources, dirs: carried.dirs, env: carried.env, deny: carried.deny}
 	done = func() {}
 	if !r.asks && !carried.needsDir() && !r.req.gated() {
@@ -168,8 +169,12 @@ func (c *call) setUp(r *run) (s setup, done func(), err error) {
 			return s, done, failf(err, "the agent's directory for scratch files could not be made: %v", err)
 		}
 	}
-	if r.asks {
-		listener, err := c.d.listen(r, c.memory, dir)
+	if r.asks || r.req.gated() {
+		var p host.OperatorPrompter = nobody{}
+		if r.asks {
+			p = c.memory
+		}
+		listener, err := c.d.listen(r, p, dir)
 		if err != nil {
 			return s, done, failf(err, "the operator's socket could not be made: %v", err)
 		}
@@ -178,7 +183,7 @@ func (c *call) setUp(r *run) (s setup, done func(), err error) {
 			_ = dir.Remove()
 		}
 		s.gate, s.socket = r.req.gated(), dir.Socket()
-		s.servers = append(s.servers, operatorServerFor(c.d.Self, s.socket, s.gate))
+		s.servers = append(s.servers, operatorServerFor(c.d.Self, s.socket, r.asks, s.gate))
 	}
 	if len(s.servers) > 0 {
 		if s.config, err = writeConfig(dir, s.servers); err != nil {

@@ -165,6 +165,19 @@ func (c *carried) rule(kind string, list ...string) {
 	permissions[kind] = append(permissions[kind], list...)
 }
 
+// ask brings each use of the tools that read to the gate, and each command: the agent's own idea of what is harmless
+// lets it read the operator's secrets unasked (measured with 2.1.332: a rule without a path takes precedence over it,
+// links and all; the files of instructions, and those that the operator names with @, are read as before).
+func (c *carried) ask(req Request) {
+	if !req.gated() {
+		return
+	}
+	if c.settings == nil {
+		c.settings = map[string]any{}
+	}
+	c.rule("ask", "Bash", "Read", "Grep", "Glob")
+}
+
 // rooted makes rules independent of the file that they are in: a path with one slash before it starts where the
 // file belongs to, with two at the root (measured). Rules about our own server are not for a settings file to make.
 func rooted(list []string, root string) []string {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
 	"syscall"
 	"time"
 
@@ -52,7 +55,9 @@ func (r *run) permit(ctx context.Context, call *askbridge.PermissionCall) askbri
 	switch {
 	case !ok:
 		return askbridge.Decision{Message: "denied: kitsoki did not see this call in the agent's stream"}
-	case seen.Name != call.Tool, !sameCommand(seen.Input, call.Input):
+	case call.Tool == PermitTool:
+		return askbridge.Decision{Message: "denied: this tool is for the agent's own program, and a call of it allows nothing"}
+	case seen.Name != call.Tool, !sameInput(seen.Input, call.Input):
 		return askbridge.Decision{Message: "denied: this is not the call that kitsoki saw in the agent's stream"}
 	}
 	req := host.AskRequestFrom(ctx)
@@ -61,17 +66,52 @@ func (r *run) permit(ctx context.Context, call *askbridge.PermissionCall) askbri
 	return r.req.Gate.Permit(host.WithOperatorPrompter(ctx, r.operator), call)
 }
 
-// sameCommand reports whether two inputs have the same command, if they have one.
-func sameCommand(a, b json.RawMessage) bool {
-	return inputCommand(a) == inputCommand(b)
+// nobody is the prompter of a run without an operator, whose agent has no tool to ask with: whoever asks by other ways
+// learns the same.
+type nobody struct{}
+
+func (nobody) Ask(context.Context, string, []host.OperatorQuestion) (map[string]any, error) {
+	return nil, &host.Unanswered{Outcome: host.NoOperator, Reason: "nobody can be asked during this run"}
 }
 
-func inputCommand(input json.RawMessage) string {
-	var in struct {
-		Command string `json:"command"`
+// sameInput reports whether a permission is wanted for the input that the stream showed. Between the two the agent's
+// program completes the path of a file and leaves out what is not set (measured with 2.1.332); it changes nothing else.
+func sameInput(seen, call json.RawMessage) bool {
+	var was, now map[string]any
+	if json.Unmarshal(seen, &was) != nil || json.Unmarshal(call, &now) != nil {
+		return false
 	}
-	_ = json.Unmarshal(input, &in) // what is no object has no command
-	return in.Command
+	for name, value := range now {
+		before, there := was[name]
+		path, isText := value.(string)
+		switch {
+		case reflect.DeepEqual(before, value), !there && (value == nil || value == false):
+		case isText && isPath(name) && completes(path, before):
+		default:
+			return false
+		}
+	}
+	for name, value := range was {
+		if _, there := now[name]; !there && value != nil && value != false && name != "description" {
+			return false
+		}
+	}
+	return true
+}
+
+func isPath(name string) bool {
+	return name == "file_path" || name == "notebook_path" || name == "path"
+}
+
+// completes reports whether path is the whole of one that was written from somewhere.
+func completes(path string, written any) bool {
+	short, _ := written.(string)
+	short = strings.TrimPrefix(strings.TrimSpace(short), "~")
+	for strings.HasPrefix(short, "../") || strings.HasPrefix(short, "./") {
+		_, short, _ = strings.Cut(short, "/")
+	}
+	short = filepath.Clean("/" + short)
+	return filepath.IsAbs(path) && strings.HasSuffix(filepath.Clean(path), short)
 }
 
 // enclose puts the run behind its gate's wall, if it has one.

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -27,13 +28,19 @@ type action struct {
 // read understands a call. An error is one that nobody needs to be asked about: it cannot be done anyway.
 func (t *Turn) read(call *askbridge.PermissionCall) (*action, error) {
 	a := &action{call: call, dir: t.dir}
-	a.verdict = classify.Classify(classify.Call{Tool: call.Tool, Input: call.Input, Dir: t.dir, Home: t.gate.opt.Home})
+	a.verdict = classify.Classify(classify.Call{Tool: call.Tool, Input: call.Input, Dir: t.dir, Roots: t.own(), Home: t.gate.opt.Home})
+	if call.Tool == "Read" && a.verdict.Ask && t.isOutput(call.Input) {
+		a.verdict.Ask = false
+	}
 	a.effect = host.Effect(a.verdict.Effect)
 	canonical, err := canonical(call)
 	if err != nil {
 		return nil, err
 	}
 	a.hash = hash(call.Tool, canonical, t.dir)
+	if call.Tool == "Bash" && a.verdict.Command == "" {
+		return nil, errors.New(a.verdict.Reason) // it could not be run as it is shown
+	}
 	if call.Tool == "Write" || call.Tool == "Edit" {
 		if a.change, err = readChange(call.Tool, call.Input, t.dir); err != nil {
 			return nil, err
@@ -44,16 +51,17 @@ func (t *Turn) read(call *askbridge.PermissionCall) (*action, error) {
 
 // canonical is what a call would do, in one form: without the words around it, which change from attempt to attempt.
 func canonical(call *askbridge.PermissionCall) ([]byte, error) {
+	in, err := members(call.Input)
+	if err != nil {
+		return nil, err
+	}
 	if call.Tool != "Bash" {
 		var out bytes.Buffer
-		if err := json.Compact(&out, call.Input); err != nil {
-			return nil, fmt.Errorf("its input is no JSON: %w", err)
-		}
-		return out.Bytes(), nil
+		err := json.Compact(&out, call.Input)
+		return out.Bytes(), err
 	}
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal(call.Input, &in); err != nil {
-		return nil, fmt.Errorf("its input is no object: %w", err)
+	if _, err := text(in, "command"); err != nil {
+		return nil, err
 	}
 	delete(in, "description")
 	return json.Marshal(in)
@@ -75,9 +83,6 @@ func (a *action) proposal(held string) *host.Proposal {
 	switch {
 	case a.call.Tool == "Bash":
 		p.Title, p.Text = "run a command", a.verdict.Command
-		if p.Text == "" { // it could not be read as one
-			p.Text = string(a.call.Input)
-		}
 	case a.change != nil:
 		p.Title, p.Text, p.Diff = a.change.title(a.dir), a.change.diff(), true
 	default:

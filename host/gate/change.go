@@ -20,52 +20,48 @@ const largestFile = 4 << 20
 
 // change is what an Edit or a Write would do to one file. The path has no symbolic links in it.
 type change struct {
-	path     string
-	before   string
-	after    string
-	fresh    bool // the file is not there yet
-	wasMode  fs.FileMode
-	replaced int // occurrences, of an Edit
-}
-
-// editInput is the input of Edit and of Write, by the names that they have there.
-type editInput struct {
-	Path       string  `json:"file_path"`
-	Content    *string `json:"content"`
-	Old        *string `json:"old_string"`
-	New        *string `json:"new_string"`
-	ReplaceAll bool    `json:"replace_all"`
+	path   string
+	before string
+	after  string
+	fresh  bool // the file is not there yet
 }
 
 // readChange works out what a call would change, from the file as it is now. Errors are for the agent.
 func readChange(tool string, input json.RawMessage, dir string) (*change, error) {
-	var in editInput
-	if err := json.Unmarshal(input, &in); err != nil {
-		return nil, fmt.Errorf("its input cannot be read: %w", err)
+	in, err := members(input)
+	if err != nil {
+		return nil, err
 	}
-	if in.Path == "" {
+	file, err := text(in, "file_path")
+	switch {
+	case err != nil:
+		return nil, err
+	case file == nil || *file == "":
 		return nil, errors.New("it names no file")
 	}
-	path := in.Path
+	path := *file
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	path, err := resolve(path)
-	if err != nil {
+	if path, err = resolve(path); err != nil {
 		return nil, err
 	}
 	c := &change{path: path}
 	if err := c.load(); err != nil {
 		return nil, err
 	}
-	if tool == "Write" {
-		if in.Content == nil {
-			return nil, errors.New("it has no content")
-		}
-		c.after = *in.Content
-		return c, nil
+	if tool == "Edit" {
+		return c, c.edit(in)
 	}
-	return c, c.edit(in)
+	content, err := text(in, "content")
+	switch {
+	case err != nil:
+		return nil, err
+	case content == nil:
+		return nil, errors.New("it has no content")
+	}
+	c.after = *content
+	return c, nil
 }
 
 // resolve follows the symbolic links of a path, of which the end need not be there.
@@ -116,34 +112,58 @@ func (c *change) load() error {
 	if err != nil {
 		return fmt.Errorf("the file cannot be read: %w", err)
 	}
-	c.before, c.wasMode = string(text), info.Mode()
+	c.before = string(text)
 	return nil
 }
 
-// edit replaces as Edit does: one occurrence, or all of them.
-func (c *change) edit(in editInput) error {
+// edit replaces as Edit does: one occurrence, or all of them. The agent sees lines without their ends: in a file whose
+// lines all end in CR LF, so do those of the texts.
+func (c *change) edit(in map[string]json.RawMessage) error {
+	was, err := text(in, "old_string")
+	if err != nil {
+		return err
+	}
+	now, err := text(in, "new_string")
+	if err != nil {
+		return err
+	}
+	all := false
+	if raw, ok := in["replace_all"]; ok {
+		if err := json.Unmarshal(raw, &all); err != nil {
+			return errors.New("replace_all is neither true nor false")
+		}
+	}
 	switch {
-	case in.Old == nil || in.New == nil:
+	case was == nil || now == nil:
 		return errors.New("it does not say what to replace by what")
-	case c.fresh && *in.Old == "":
-		c.after = *in.New
+	case c.fresh && *was == "":
+		c.after = *now
 		return nil
 	case c.fresh:
 		return errors.New("there is no such file")
-	case *in.Old == "":
+	case *was == "":
 		return errors.New("there is nothing to look for, and the file is there already")
-	case *in.Old == *in.New:
+	case *was == *now:
 		return errors.New("both texts are the same")
 	}
-	c.replaced = strings.Count(c.before, *in.Old)
-	switch {
-	case c.replaced == 0:
-		return errors.New("the text that is to be replaced is not in the file; read it again")
-	case c.replaced > 1 && !in.ReplaceAll:
-		return fmt.Errorf("the text that is to be replaced is in the file %d times; say more of what is around it, or replace all", c.replaced)
+	from, to := *was, *now
+	if endsInCRLF(c.before) && !strings.Contains(from+to, "\r") {
+		from, to = strings.ReplaceAll(from, "\n", "\r\n"), strings.ReplaceAll(to, "\n", "\r\n")
 	}
-	c.after = strings.ReplaceAll(c.before, *in.Old, *in.New)
+	switch n := strings.Count(c.before, from); {
+	case n == 0:
+		return errors.New("the text that is to be replaced is not in the file; read it again")
+	case n > 1 && !all:
+		return fmt.Errorf("the text that is to be replaced is in the file %d times; say more of what is around it, or replace all", n)
+	}
+	c.after = strings.ReplaceAll(c.before, from, to)
 	return nil
+}
+
+// endsInCRLF reports whether every line of a text ends so, and there is one.
+func endsInCRLF(text string) bool {
+	n := strings.Count(text, "\n")
+	return n > 0 && strings.Count(text, "\r\n") == n
 }
 
 func (c *change) title(dir string) string {
@@ -164,6 +184,9 @@ func (c *change) diff() string {
 	return strings.TrimSuffix(udiff.Unified("before", "after", c.before, c.after), "\n")
 }
 
+// errHalf is a change that was begun and did not come to its end.
+var errHalf = errors.New("the file may be written in part; read it again")
+
 // apply makes the change, if the file is still what the operator was shown.
 func (c *change) apply() error {
 	now := &change{path: c.path}
@@ -173,9 +196,9 @@ func (c *change) apply() error {
 	if now.fresh != c.fresh || now.before != c.before {
 		return errors.New("the file changed while the operator read; read it again and propose the change anew")
 	}
-	flags := unix.O_WRONLY | unix.O_TRUNC
+	flags := unix.O_WRONLY | unix.O_TRUNC | unix.O_NONBLOCK
 	if c.fresh {
-		if err := os.MkdirAll(filepath.Dir(c.path), 0o755); err != nil { //nolint:gosec // as the agent itself would
+		if err := makeDirs(filepath.Dir(c.path)); err != nil {
 			return err
 		}
 		flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL
@@ -185,7 +208,34 @@ func (c *change) apply() error {
 		return err
 	}
 	_, err = f.WriteString(c.after)
-	return errors.Join(err, f.Close())
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(errHalf, err)
+	}
+	return nil
+}
+
+// makeDirs makes a directory and those above it that are not there, through no symbolic link.
+func makeDirs(path string) error {
+	dir, err := openat(path, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err == nil {
+		return dir.Close()
+	}
+	up := filepath.Dir(path)
+	if !errors.Is(err, fs.ErrNotExist) || up == path {
+		return err
+	}
+	if err := makeDirs(up); err != nil {
+		return err
+	}
+	parent, err := openat(up, unix.O_PATH|unix.O_DIRECTORY, 0)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = parent.Close() }() // it was only looked up
+	if err := unix.Mkdirat(int(parent.Fd()), filepath.Base(path), 0o755); err != nil && !errors.Is(err, fs.ErrExist) {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: err}
+	}
+	return nil
 }
 
 // openat opens a path in which nothing is a symbolic link, also none that was put there meanwhile (openat2(2)).

@@ -2,9 +2,11 @@ package gate
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
@@ -52,6 +54,9 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 			return l, nothing, err
 		}
 		spec.Writable = append(spec.Writable, kept...)
+		t.mu.Lock()
+		t.kept = kept
+		t.mu.Unlock()
 	}
 	w, err := wall.Prepare(spec, t.gate.opt.Level, func(r wall.Refusal) {
 		t.gate.opt.Notice(askbridge.Safe(fmt.Sprintf("the wall kept %s from this: %s", r.Command, r.What)))
@@ -81,6 +86,29 @@ func (t *Turn) Enclose(ctx context.Context, l Launch) (Launch, func() error, err
 }
 
 var errAgentGone = errors.New("the agent is gone")
+
+// isOutput reports whether a Read is of what a tool of the agent's printed, and was too long for its model: claude keeps
+// that beside the transcript of the conversation (measured with 2.1.332).
+func (t *Turn) isOutput(input json.RawMessage) bool {
+	in, err := members(input)
+	if err != nil {
+		return false
+	}
+	file, err := text(in, "file_path")
+	if err != nil || file == nil || !filepath.IsAbs(*file) {
+		return false
+	}
+	path, err := filepath.EvalSymlinks(*file)
+	if err != nil {
+		return false
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return slices.ContainsFunc(t.kept, func(dir string) bool {
+		rel, err := filepath.Rel(dir, filepath.Dir(path))
+		return err == nil && filepath.IsLocal(rel) && filepath.Base(rel) == "tool-results" && rel != "tool-results"
+	})
+}
 
 func lookup(env []string, name string) string {
 	value := ""

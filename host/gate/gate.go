@@ -78,6 +78,7 @@ type Turn struct {
 	mu      sync.Mutex // guards all below
 	socket  string     // of the run that goes on
 	scratch string     // of that run: the agent may write there
+	kept    []string   // where that run's agent keeps its conversations
 	tokens  map[string]approved
 	denials int
 	ended   bool

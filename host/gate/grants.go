@@ -71,6 +71,7 @@ func (g *grants) deny(turn int, hash string) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.denied[denial{turn, hash}] = true
+	g.changedLocked()
 }
 
 func (g *grants) refused(turn int, hash string) bool {

@@ -26,7 +26,7 @@ func (t *Turn) Permit(ctx context.Context, call *askbridge.PermissionCall) (d as
 	}()
 	a, err := t.read(call)
 	if err != nil {
-		return t.refuse(nil, call, "gate", "", err.Error())
+		return t.impossible(call, err)
 	}
 	if t.isOver() {
 		return t.refuse(a, call, "gate", "", errEnded.Error())
@@ -35,10 +35,11 @@ func (t *Turn) Permit(ctx context.Context, call *askbridge.PermissionCall) (d as
 		return t.carryOut(a)
 	}
 	if t.gate.grants.refused(t.number, a.hash) {
-		return t.refuse(a, call, "an earlier denial", "", "the operator denied exactly this before; it stays denied for this turn")
+		return t.refuse(a, call, "an earlier denial", "", deniedBefore)
 	}
 	if gr, ok := t.covering(a); ok {
-		return t.allow(a, gr.Scope, "grant "+gr.ID, "")
+		d, _ := t.allow(a, gr.Scope, "grant "+gr.ID, "")
+		return d
 	}
 	return t.ask(ctx, a)
 }
@@ -52,8 +53,13 @@ func (t *Turn) covering(a *action) (Grant, bool) {
 	return t.gate.grants.covers(a.effect, t.number, a.hash)
 }
 
-// errCovered ends a proposal that a grant has overtaken.
-var errCovered error = &host.Unanswered{Outcome: host.Cancelled, Reason: "covered by what was allowed meanwhile"}
+const deniedBefore = "the operator denied exactly this before; it stays denied for this turn"
+
+// errCovered and errDeniedBefore end a proposal that the answer to another one has overtaken.
+var (
+	errCovered      error = &host.Unanswered{Outcome: host.Cancelled, Reason: "covered by what was allowed meanwhile"}
+	errDeniedBefore error = &host.Unanswered{Outcome: host.Cancelled, Reason: "exactly this was denied meanwhile"}
+)
 
 // ask puts the proposal to the operator.
 func (t *Turn) ask(ctx context.Context, a *action) askbridge.Decision {
@@ -72,8 +78,12 @@ func (t *Turn) ask(ctx context.Context, a *action) askbridge.Decision {
 	answers, err := p.Ask(asking, t.gate.opt.SessionID, []host.OperatorQuestion{q})
 	cancel(nil)
 	watch.Wait()
+	if err != nil && t.gate.grants.refused(t.number, a.hash) {
+		return t.refuse(a, a.call, "an earlier denial", req.ID, deniedBefore)
+	}
 	if overtaken.ID != "" && err != nil {
-		return t.allow(a, overtaken.Scope, "grant "+overtaken.ID, req.ID)
+		d, _ := t.allow(a, overtaken.Scope, "grant "+overtaken.ID, req.ID)
+		return d
 	}
 	if err != nil {
 		return t.unanswered(a, err, req.ID)
@@ -84,16 +94,22 @@ func (t *Turn) ask(ctx context.Context, a *action) askbridge.Decision {
 		t.gate.grants.deny(t.number, a.hash)
 		return t.refuse(a, a.call, "operator", req.ID, "the operator denied it")
 	default:
-		d := t.allow(a, scope, "operator", req.ID)
-		t.gate.grants.add(scope, a.effect, t.number, req.Proposal.Title)
+		d, ok := t.allow(a, scope, "operator", req.ID)
+		if ok {
+			t.gate.grants.add(scope, a.effect, t.number, req.Proposal.Title)
+		}
 		return d
 	}
 }
 
-// overtake waits for a grant that covers an action whose proposal is open, and ends the proposal then.
+// overtake waits for a grant that covers an action whose proposal is open, or for its denial, and ends the proposal then.
 func (t *Turn) overtake(ctx context.Context, a *action, cancel context.CancelCauseFunc) Grant {
 	for {
 		change := t.gate.grants.change()
+		if t.gate.grants.refused(t.number, a.hash) {
+			cancel(errDeniedBefore)
+			return Grant{}
+		}
 		if gr, ok := t.covering(a); ok {
 			cancel(errCovered)
 			return gr
@@ -137,17 +153,25 @@ func (t *Turn) unanswered(a *action, err error, question string) askbridge.Decis
 	return t.refuse(a, a.call, "operator", question, reason)
 }
 
-// allow records that an action is allowed and carries it out. What cannot be recorded is denied.
-func (t *Turn) allow(a *action, scope host.Scope, by, question string) askbridge.Decision {
+// allow records that an action is allowed, which ok reports, and carries it out. What cannot be recorded is denied.
+func (t *Turn) allow(a *action, scope host.Scope, by, question string) (d askbridge.Decision, ok bool) {
+	if t.isOver() {
+		return t.refuse(a, a.call, "gate", question, errEnded.Error()), false
+	}
 	e := t.event(a, by, question)
 	e.Scope, e.Granted = scope, true
 	if err := t.gate.opt.Record(context.Background(), e); err != nil {
-		return t.refuse(nil, a.call, "gate", question, "what was allowed could not be written into the trace: "+err.Error())
+		return t.refuse(a, a.call, "gate", question, "what was allowed could not be written into the trace: "+err.Error()), false
 	}
-	if t.isOver() {
-		return t.refuse(a, a.call, "gate", question, errEnded.Error())
-	}
-	return t.carryOut(a)
+	return t.carryOut(a), true
+}
+
+// impossible answers a call that cannot be done by anybody, and that nobody is asked for. It is no denial.
+func (t *Turn) impossible(call *askbridge.PermissionCall, why error) askbridge.Decision {
+	e := t.event(&action{call: call, effect: host.EffectExternal}, "gate", "")
+	e.Reason = askbridge.Safe("it cannot be done: " + why.Error())
+	_ = t.gate.opt.Record(context.Background(), e) // it does not happen either way
+	return askbridge.Decision{Message: "This cannot be done, and the operator was not asked: " + why.Error() + ". Nothing was changed."}
 }
 
 // refuse denies, records it as far as it can be, and counts it. a may be nil.
@@ -192,7 +216,7 @@ func (t *Turn) carryOut(a *action) askbridge.Decision {
 	switch {
 	case a.change != nil && !t.inScratch(a):
 		if err := a.change.apply(); err != nil {
-			return t.refuse(a, a.call, "gate", "", "the operator allowed it, but it could not be done: "+err.Error())
+			return t.undone(a, err)
 		}
 		return askbridge.Decision{Message: fmt.Sprintf("This is no failure: the operator allowed this change, and kitsoki has made it for you. %s is written as you "+
 			"proposed. Do not make the change again, and read the file before you change it further.", a.change.path)}
@@ -204,6 +228,28 @@ func (t *Turn) carryOut(a *action) askbridge.Decision {
 		as.Input = input
 	}
 	return as
+}
+
+// undone says that what was allowed did not happen, or not to its end.
+func (t *Turn) undone(a *action, why error) askbridge.Decision {
+	e := t.event(a, "gate", "")
+	e.Reason = askbridge.Safe("it could not be done: " + why.Error())
+	_ = t.gate.opt.Record(context.Background(), e) // it is over either way
+	message := "The operator allowed this, but it could not be done: " + why.Error() + "."
+	if !errors.Is(why, errHalf) {
+		message += " Nothing was changed."
+	}
+	return askbridge.Decision{Message: message}
+}
+
+// own are the directories of the agent's run alone, in which it writes and reads as it likes.
+func (t *Turn) own() []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.scratch == "" {
+		return nil
+	}
+	return []string{t.scratch}
 }
 
 // inScratch reports whether an action only writes where the agent may write anyway.
@@ -234,8 +280,8 @@ func (t *Turn) held() string {
 
 // withCommand is a Bash input with another command.
 func withCommand(input json.RawMessage, command string) (json.RawMessage, error) {
-	var in map[string]json.RawMessage
-	if err := json.Unmarshal(input, &in); err != nil {
+	in, err := members(input)
+	if err != nil {
 		return nil, err
 	}
 	word, err := json.Marshal(command)
