@@ -86,6 +86,7 @@ type checker struct {
 	anew    bool // no turn was started since the session was opened
 	agent   bool
 	asks    map[string]*ask
+	given   []host.WriteModeGranted // what the operator allowed beyond an action, since the session was opened
 }
 
 // ask is what is known of a question_id.
@@ -95,12 +96,13 @@ type ask struct {
 	ended     uint64 // the record of its end
 	outcome   host.Outcome
 	delivered bool
-	judged    bool // of a proposal: a verdict of the gate names it
+	judged    bool   // of a proposal: a verdict of the gate names it
+	said      string // of a proposal: the row that the operator picked; empty where the trace keeps no texts
 }
 
 // reset forgets what belongs to one process.
 func (c *checker) reset() {
-	c.opened, c.closed, c.agent, c.turn, c.anew = false, false, false, 0, true
+	c.opened, c.closed, c.agent, c.turn, c.anew, c.given = false, false, false, 0, true, nil
 	if c.asks == nil {
 		c.asks = map[string]*ask{}
 	}

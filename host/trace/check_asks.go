@@ -2,6 +2,7 @@ package trace
 
 import (
 	"slices"
+	"strings"
 
 	"example.com/kitsoki/host"
 )
@@ -19,6 +20,7 @@ func (c *checker) question(e host.Event) {
 		}
 		if a := c.ended(e.QuestionID, e.ToolUseID, e.Outcome); a != nil {
 			c.answers(a.asked, e.Answers, true)
+			a.said = rowOf(a.asked, e.Answers)
 		}
 	case host.QuestionUnanswered:
 		if !unanswered(e.Outcome) {
@@ -41,6 +43,7 @@ func (c *checker) verdict(e host.WriteModeGranted) {
 	if e.Granted && e.Effect != host.EffectWrite && e.Scope != host.ScopeAction {
 		c.fail("the action %q (%s) was allowed for a %s", e.Hash, e.Effect, e.Scope)
 	}
+	c.covered(e)
 	if e.Question == "" {
 		if e.Granted && e.By == "operator" {
 			c.fail("the operator allowed the action %q and was not asked", e.Hash)
@@ -56,8 +59,37 @@ func (c *checker) verdict(e host.WriteModeGranted) {
 		c.fail("the action %q was asked for as %q, which is no proposal", e.Hash, e.Question)
 	case e.Granted && e.By == "operator" && a.outcome != host.Answered:
 		c.missing("the action %q was allowed, and its proposal %q was not answered", e.Hash, e.Question)
+	case e.Granted && e.By == "operator" && a.said != "" && a.said != string(e.Scope):
+		c.fail("the action %q was allowed for the scope %q, and the answer to its proposal %q was %q", e.Hash, e.Scope, e.Question, a.said)
 	}
 	a.judged = true
+}
+
+// covered checks that a grant was given before it covers anything, for as long.
+func (c *checker) covered(e host.WriteModeGranted) {
+	switch {
+	case !e.Granted:
+	case e.By == "operator" && (e.Scope == host.ScopeTurn || e.Scope == host.ScopeSession):
+		c.given = append(c.given, e)
+	case strings.HasPrefix(e.By, "grant "):
+		if !slices.ContainsFunc(c.given, func(g host.WriteModeGranted) bool {
+			return g.Scope == e.Scope && g.Effect == e.Effect && (g.Scope == host.ScopeSession || g.Turn == e.Turn)
+		}) {
+			c.missing("the action %q was allowed by %s for a %s, which the operator had not given", e.Hash, e.By, e.Scope)
+		}
+	}
+}
+
+// rowOf is the row of a proposal that was picked, where the trace has it in words.
+func rowOf(asked host.QuestionAsked, as []host.TracedAnswer) string {
+	if asked.Kind != host.KindProposal || len(as) != 1 || len(as[0].Labels) != 1 {
+		return ""
+	}
+	switch row := as[0].Labels[0]; row {
+	case string(host.ScopeAction), string(host.ScopeTurn), string(host.ScopeSession), host.Deny:
+		return row
+	}
+	return ""
 }
 
 func unanswered(o host.Outcome) bool {

@@ -57,7 +57,13 @@ func TestVerdictsHold(t *testing.T) {
 		edit(6, func(e *host.WriteModeGranted) { e.ToolUseID, e.Question = "t3", "p2" })(gatedStory())[6],
 	}, gatedStory()[10:])
 	check("a grant overtakes a proposal", overtaken)
-	check("external, once", edit(5, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectExternal, host.ScopeAction })(gatedStory()))
+	hashed := edit(4, func(e *host.QuestionAnswered) { e.Answers[0].Labels[0] = "#1" })(gatedStory())
+	check("without texts", edit(3, func(e *host.QuestionAsked) { e.Questions[0].Labels[0] = "#1" })(hashed))
+	once := edit(4, func(e *host.QuestionAnswered) {
+		e.Answers[0] = host.TracedAnswer{Indexes: []int{1}, Labels: []string{"action"}}
+	})(gatedStory())
+	once = edit(5, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectExternal, host.ScopeAction })(once)
+	check("external, once", slices.Delete(once, 6, 7))
 	for n := 3; n < 15; n++ { // killed anywhere, and taken up by the next process
 		if r := Check(bytes.NewReader(encode(recordsOf(t, gatedStory()[:n]))), false); len(r.Violations) > 0 || r.State != Killed {
 			t.Errorf("killed after %d events: %+v", n, r)
@@ -79,7 +85,9 @@ func TestVerdictsOfAKilledProcess(t *testing.T) {
 }
 
 func TestEveryViolationOfVerdictsIsFound(t *testing.T) {
-	verdict := func(at int, change func(*host.WriteModeGranted)) func([]host.Event) []host.Event { return edit(at, change) }
+	verdict := func(at int, change func(*host.WriteModeGranted)) func([]host.Event) []host.Event {
+		return edit(at, change)
+	}
 	for _, b := range []broken{
 		{"another turn", verdict(5, func(e *host.WriteModeGranted) { e.Turn = 2 }), "belongs to turn 2 while turn 1", 6},
 		{"no turn", func(es []host.Event) []host.Event { return slices.Insert(es, 14, es[11]) }, "belongs to turn 1, which is not open", 15},
@@ -93,6 +101,13 @@ func TestEveryViolationOfVerdictsIsFound(t *testing.T) {
 		{"asked as a question", edit(3, func(e *host.QuestionAsked) { e.Kind = host.KindQuestion }), "which is no proposal", 6},
 		{"allowed before it was answered", swap(4, 5), "was not answered", 5},
 		{"allowed though declined", verdict(9, func(e *host.WriteModeGranted) { e.Granted, e.Scope = true, host.ScopeAction }), "was not answered", 10},
+		{"a verdict of another scope", verdict(5, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), `the answer to its proposal "p1" was "turn"`, 6},
+		{"allowed though the answer was no", edit(4, func(e *host.QuestionAnswered) {
+			e.Answers[0] = host.TracedAnswer{Indexes: []int{3}, Labels: []string{"deny"}}
+		}), `was "deny"`, 6},
+		{"covered by a grant of another scope", verdict(6, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), "which the operator had not given", 7},
+		{"covered by nothing", verdict(5, func(e *host.WriteModeGranted) { e.Granted, e.Scope = false, "" }), "which the operator had not given", 7},
+		{"covered before it was given", swap(5, 6), "which the operator had not given", 6},
 		{"no verdict", without(5), `what became of the proposal "p1"`, 13},
 		{"no verdict of a denial", without(9), `what became of the proposal "p2"`, 13},
 	} {
