@@ -11,7 +11,7 @@ import (
 )
 
 // PermissionCall is a tool call of the agent that needs a permission. Tool and Input are the agent's own: what it
-// means to do, byte for byte.
+// means to do, byte for byte but for spaces between the parts of the JSON.
 type PermissionCall struct {
 	ID        string // made by the grandchild
 	ToolUseID string
