@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(panicEnv) != "" {
 		os.Exit(panickingScreen())
 	}
+	if state := os.Getenv(proposalsEnv); state != "" {
+		os.Exit(proposingScreen(state))
+	}
 	dir, err := os.MkdirTemp("", "kitsoki-test")
 	if err != nil {
 		panic(err)

@@ -107,7 +107,7 @@ func (m *Model) about(w int) []docRow {
 	}
 	out = append(out, said("why: ", m.p.Reason, dim, w)...)
 	out = append(out, said("if denied: ", m.p.Held, dim, w)...)
-	if strings.ContainsFunc(m.p.Text, backwards) {
+	if m.mixed {
 		out = append(out, said("note: ", "it has letters that are written from right to left; terminals differ in the order that they show them in", dim, w)...)
 	}
 	return out
@@ -139,5 +139,5 @@ func (m *Model) compose(w int, inside, cut bool) document {
 
 // backwards reports whether a letter is written from right to left.
 func backwards(r rune) bool {
-	return unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam, unicode.Samaritan, unicode.Mandaic)
+	return r >= 0x590 && unicode.In(r, unicode.Hebrew, unicode.Arabic, unicode.Syriac, unicode.Thaana, unicode.Nko, unicode.Adlam, unicode.Samaritan, unicode.Mandaic)
 }

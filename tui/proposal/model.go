@@ -30,13 +30,14 @@ const (
 // keyboard has rested since; the second is another key, and works once the keyboard has rested since the first. So what
 // was on its way to something else, a paste, a burst and a key that is held down cannot be both.
 type Model struct {
-	info host.AskInfo
-	p    host.Proposal
-	text string // of it, as it is drawn: with the reserved signs as tokens
-	rows []host.OperatorOption
-	keys keys.Map
-	st   styles.Styles
-	area field.Model // the reason
+	info  host.AskInfo
+	p     host.Proposal
+	text  string // of it, as it is drawn: with the reserved signs as tokens
+	mixed bool   // some of it is written from right to left
+	rows  []host.OperatorOption
+	keys  keys.Map
+	st    styles.Styles
+	area  field.Model // the reason
 
 	width, height int
 	lit           int // a row
@@ -75,7 +76,7 @@ func New(info host.AskInfo, km keys.Map, st styles.Styles) *Model {
 	}
 	return &Model{
 		info: info, p: p, text: text, rows: rows, lit: max(0, Default(rows)), keys: km, st: st, area: field.New(km.NewLine, st.Plain),
-		shown: make([]bool, len(text)),
+		shown: make([]bool, len(text)), mixed: strings.ContainsFunc(p.Text, backwards),
 	}
 }
 
