@@ -56,7 +56,7 @@ exec '%s' "$@"
 func TestClaudeCancelsItsCall(t *testing.T) { eachClaude(t, claudeCancels) }
 
 func claudeCancels(t *testing.T, v claudecli.Version) {
-	d := sit(t, v, []string{agent.EnvClaudeBin + "=" + impatient(t, claudecli.Require(t, v))},
+	d := sit(t, v, []string{agent.EnvClaudeBin + "=" + impatient(t, claudecli.Require(t, v)), "KITSOKI_ACCESS=edit"}, // behind the wall it could not write
 		ask("Postgres", "SQLite"),
 		goOn("toolu_db", "It took too long."),
 	)

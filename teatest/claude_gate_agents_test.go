@@ -190,9 +190,10 @@ func TestGateRealDay(t *testing.T) {
 			path := filepath.Join(dir, name)
 			step("Read", map[string]string{"file_path": path})
 			from, to := "exit", "true; exit"
-			if name == "a.sh" {
+			switch name {
+			case "a.sh":
 				from, to = "exit 1", "exit 0"
-			} else if name == "test.sh" {
+			case "test.sh":
 				from, to = "echo ok", "echo all ok"
 			}
 			step("Edit", map[string]string{"file_path": path, "old_string": from, "new_string": to})

@@ -122,11 +122,11 @@ func TestGateRunsCommands(t *testing.T) {
 		t.Errorf("the model read %q", got)
 	}
 	t.Logf("of 10 MB the model read %d bytes: %.300s", len(results["a2"].Text), results["a2"].Text)
-	real, err := filepath.EvalSymlinks(r.dir)
+	actual, err := filepath.EvalSymlinks(r.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.checkFiles(map[string]string{"big": "", "begun": "", "bg": "done\n", "where": real + "\n"})
+	r.checkFiles(map[string]string{"big": "", "begun": "", "bg": "done\n", "where": actual + "\n"})
 	if n := len(r.asked()); n != 1 {
 		t.Errorf("asked was %q", r.texts())
 	}

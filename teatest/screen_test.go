@@ -35,6 +35,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(panicEnv) != "" {
 		os.Exit(panickingScreen())
 	}
+	if state := os.Getenv(proposalsEnv); state != "" {
+		os.Exit(proposingScreen(state))
+	}
 	dir, err := os.MkdirTemp("", "kitsoki-test")
 	if err != nil {
 		panic(err)
@@ -108,7 +111,7 @@ type gated struct {
 	play
 	gate  <-chan struct{}
 	clock *hosttest.Clock
-	shown func() int // asks on the screen
+	shown func() int // asks that have been on the screen at once
 }
 
 func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, obs agent.Observer) (agent.Result, error) {
@@ -153,7 +156,7 @@ type probe struct {
 	*tui.Model
 	mu   *sync.Mutex
 	last *string
-	asks *int // that are open on the screen
+	asks *int // that were open on the screen, at the most
 }
 
 // mark is a message that says that all before it have been taken in.
@@ -168,7 +171,7 @@ func (p probe) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	view := p.View()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	*p.last, *p.asks = view, p.Waiting()
+	*p.last, *p.asks = view, max(*p.asks, p.Waiting())
 	return p, cmd
 }
 
@@ -214,7 +217,7 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 	return s
 }
 
-// shown is how many asks are on the screen.
+// shown is how many asks have been on the screen at once.
 func (s *screen) shown() int {
 	s.probe.mu.Lock()
 	defer s.probe.mu.Unlock()

@@ -82,6 +82,7 @@ type newAsk struct {
 	twin           bool // in the words of an ask that is open
 	hostile        bool
 	wait           time.Duration
+	action         *newAction // instead of questions: the host proposes it
 }
 
 type newQuestion struct {
@@ -97,6 +98,7 @@ func (a newAsk) String() string {
 type stormAsk struct {
 	id, name, words string
 	questions       []host.OperatorQuestion
+	proposal        *host.Proposal // nil: it is a question
 	cancel          context.CancelCauseFunc
 
 	// guarded by storm.mu
@@ -129,14 +131,22 @@ func (s *storm) ask(n newAsk) {
 	}
 	number := len(s.asks) + 1
 	a := &stormAsk{id: fmt.Sprintf("ask-%d", number), name: fmt.Sprintf("%s%d%s", nameSign, number, nameSign)}
-	a.words, a.questions = s.wordsOf(n, number)
+	if n.action == nil {
+		a.words, a.questions = s.wordsOf(n, number)
+	} else {
+		a.words, a.questions, a.proposal = n.action.make(number)
+	}
 	ctx, cancel := context.WithCancelCause(turn.ctx)
 	a.cancel = cancel
 	asker := host.Asker{Agent: a.name, Dir: fmt.Sprintf("/src/%d", n.asker)}
 	if n.asker > 1 {
 		asker.Path = []string{"tests"}
 	}
-	ctx = host.WithAskRequest(ctx, host.AskRequest{ID: a.id, Asker: asker, Wait: n.wait})
+	req := host.AskRequest{ID: a.id, Asker: asker, Wait: n.wait}
+	if a.proposal != nil {
+		req.Kind, req.Proposal = host.KindProposal, a.proposal
+	}
+	ctx = host.WithAskRequest(ctx, req)
 	s.mu.Lock()
 	s.asks = append(s.asks, a)
 	s.mu.Unlock()
@@ -150,7 +160,7 @@ func (s *storm) ask(n newAsk) {
 
 // wordsOf makes the questions of an ask, or takes those of its twin.
 func (s *storm) wordsOf(n newAsk, number int) (words string, qs []host.OperatorQuestion) {
-	if open := s.pending(); n.twin && len(open) > 0 {
+	if open := s.pending(); n.twin && len(open) > 0 && open[number%len(open)].proposal == nil {
 		a := open[number%len(open)]
 		return a.words, a.questions
 	}
@@ -246,6 +256,9 @@ func (s *storm) elsewhere(n int, decline bool) {
 		as := make([]host.Answer, len(a.questions))
 		for i := range as {
 			as[i].Text = "elsewhere"
+			if a.proposal != nil {
+				as[i] = host.Answer{Picked: []int{0}}
+			}
 		}
 		err = other.Answer(s.ctx, as)
 	}

@@ -23,6 +23,9 @@ type watch struct {
 	typed   map[rune]string      // the characters that must not be lost, and where they were typed
 
 	next, nextWide rune
+
+	gate    gateWatch
+	allowed int // proposals
 }
 
 // No two characters of a storm are the same, so that none can be lost behind another, or be torn apart. They are
@@ -70,6 +73,7 @@ func (s *storm) press(names ...string) {
 				s.typed[r] = at.String()
 			}
 		}
+		s.gate.key(s, name, time.Now())
 		s.guard.key(time.Now(), isStop(k) || !at.guarded())
 		s.update(k)
 		s.look()
@@ -98,6 +102,7 @@ func (s *storm) paste(n int, fill string) {
 			s.typed[r] = at.String() + ", pasted"
 		}
 	}
+	s.gate.key(s, "a paste", time.Now())
 	s.guard.key(time.Now(), !at.guarded())
 	s.update(tea.KeyMsg{Type: tea.KeyRunes, Runes: text, Paste: true})
 	s.look()
@@ -153,6 +158,8 @@ func (p spot) guarded() bool { return p.page == "ask" || p.page == "inbox" }
 
 var askHead = regexp.MustCompile(`^ (ask \d+ of \d+ · |\d+/\d+ ).*?(` + nameSign + `\d+` + nameSign + `)`)
 
+var proposalHead = regexp.MustCompile(`^╔═ PROPOSAL · .*?(` + nameSign + `\d+` + nameSign + `)`)
+
 // where reads off the screen where the keyboard is.
 func (s *storm) where() spot {
 	if s.width < 40 || s.height < 10 {
@@ -166,6 +173,12 @@ func (s *storm) where() spot {
 	switch m := askHead.FindStringSubmatch(head); {
 	case strings.HasPrefix(head, " Keys in "):
 		return spot{page: "help"}
+	case strings.HasPrefix(head, "╔═ PROPOSAL"):
+		p := spot{page: "ask", over: strings.Contains(head, "ended: "), field: strings.Contains(last, "Enter deny  Esc back")}
+		if m := proposalHead.FindStringSubmatch(head); m != nil {
+			p.name = m[1]
+		}
+		return p
 	case m != nil:
 		p := spot{page: "ask", name: m[2], aside: starts(" filter: "), over: strings.Contains(head, "ended: ")}
 		p.field = strings.Contains(last, " accept") || strings.Contains(last, "Enter save") || strings.Contains(last, "Enter decline") ||
@@ -200,6 +213,7 @@ func (s *storm) look() {
 	before := s.where()
 	s.view = s.model.View()
 	s.checkFrame()
+	s.gate.frame(s.where(), s.view, time.Now())
 	if at := s.where(); at.guarded() && before.page != "help" && (at.page != before.page || at.name != before.name || at.over && !before.over) {
 		s.armed()
 	}
@@ -265,8 +279,10 @@ func (s *storm) checkEnds() {
 			s.failf("%s was settled %d times", e.id, a.settled)
 		}
 		s.checkResult(a, e)
+		s.checkAllowed(a, e)
 	}
 	s.settled = nil
+	clear(s.gate.may)
 	for _, a := range s.asks {
 		s.checkOver(a)
 	}

@@ -66,7 +66,10 @@ type sentEnd struct {
 func newStorm(dir string, lossless bool) *storm {
 	return &storm{
 		dir: dir, lossless: lossless, turns: map[string]*agentTurn{}, out: map[rune]int{},
-		watch: watch{typed: map[rune]string{}, since: map[string]time.Time{}, next: firstFresh, nextWide: firstWide},
+		watch: watch{
+			typed: map[rune]string{}, since: map[string]time.Time{}, next: firstFresh, nextWide: firstWide,
+			gate: gateWatch{ended: map[string]bool{}, may: map[string]string{}},
+		},
 	}
 }
 

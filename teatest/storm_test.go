@@ -25,16 +25,20 @@ func (s step) String() string { return strings.TrimSpace(s.name + " " + strings.
 // TestStorm and the test after it play 10,000 random keys, pastes, resizes, asks and deadlines against the real program with real
 // sessions, in time that only moves when it is told to. Whatever happens: no ask is answered that could not be seen, no answer goes to another
 // ask, each ask ends once, every frame fits the terminal, and nothing panics.
-func TestStorm(t *testing.T) { weather{keys: stormKeys()}.check(t) }
+func TestStorm(t *testing.T) { weather{keys: stormKeys(), asks: 4, proposals: 1}.check(t) }
 
 // TestStormLosesNoText is TestStorm without the keys that take text away: all that was typed and pasted where text
 // is taken has gone out, or is in a prompt, once all asks are over.
-func TestStormLosesNoText(t *testing.T) { weather{keys: stormKeysThatKeep(), lossless: true}.check(t) }
+func TestStormLosesNoText(t *testing.T) {
+	weather{keys: stormKeysThatKeep(), asks: 4, proposals: 1, lossless: true}.check(t)
+}
 
 // weather is what a storm is made of.
 type weather struct {
 	keys     []string
 	lossless bool // all text has to be found again
+
+	asks, proposals int // how often they come
 }
 
 // stormSteps is the length of a storm. Most steps are of several keys.
@@ -45,12 +49,13 @@ func (w weather) check(t *testing.T) {
 	t.Setenv("PATH", t.TempDir()) // no git, no editor
 	setDefault(t, "rapid.checks", "100", stormChecks)
 	setDefault(t, "rapid.shrinktime", "30s", "0s") // fewest does that
-	dir, n, done := t.TempDir(), 0, 0
+	dir, n, done, allowed := t.TempDir(), 0, 0, 0
 	play := func(steps []step) *storm {
 		n++
 		s := newStorm(fmt.Sprintf("%s/%d", dir, n), w.lossless)
 		synctest.Test(t, func(*testing.T) { s.play(steps) })
 		done += s.steps
+		allowed += s.allowed
 		return s
 	}
 	var failed []step
@@ -61,7 +66,12 @@ func (w weather) check(t *testing.T) {
 			t.Logf("%s\nafter\n  %s", s.fault, strings.Join(s.script, "\n  "))
 		}
 	}()
-	defer func() { t.Logf("%d keys, pastes, resizes, asks and deadlines", done) }()
+	defer func() {
+		t.Logf("%d keys, pastes, resizes, asks and deadlines; %d proposals were allowed", done, allowed)
+		if w.proposals > 1 && allowed == 0 && done > 3000 {
+			t.Error("nothing was ever allowed, so that nothing was tested")
+		}
+	}()
 	rapid.Check(t, func(rt *rapid.T) {
 		steps := rapid.SliceOfN(rapid.OneOf(w.kinds()...), stormSteps, stormSteps).Draw(rt, "steps")
 		if failed == nil {

@@ -46,6 +46,8 @@ type Input interface {
 	Arrival() (time.Time, bool)
 	// Waiting reports whether more has come and is not read yet.
 	Waiting() bool
+	// Several reports whether the last input was more than one key.
+	Several() bool
 }
 
 // Model is the program's tea.Model. It owns the panes, one a session, and the asks of all of them; one page at a
@@ -69,14 +71,15 @@ type Model struct {
 	lastEsc time.Time // wherever it was pressed
 	quitAt  time.Time
 
-	asks    []*openAsk // of all sessions, in the order they came
-	past    []settledAsk
-	guard   question.Guard
-	stroke  question.Stroke // the key at hand
-	shownAt time.Time       // when the ask in front was brought there
-	alarm   *signals.Alarm
-	titled  string // the terminal's title, as it was last set
-	ticking bool
+	asks     []*openAsk              // of all sessions, in the order they came
+	proposed map[string]host.AskInfo // proposals of which no end was told yet, by id
+	past     []settledAsk
+	guard    question.Guard
+	stroke   question.Stroke // the key at hand
+	shownAt  time.Time       // when the ask in front was brought there
+	alarm    *signals.Alarm
+	titled   string // the terminal's title, as it was last set
+	ticking  bool
 
 	exit Exit
 }
@@ -91,7 +94,7 @@ func NewModel(ctx context.Context, opt Options, send func(tea.Msg)) *Model {
 		opt.Getenv = os.Getenv
 	}
 	m := &Model{
-		opt: opt, width: 80, height: 24, prompter: NewPrompter(send),
+		opt: opt, width: 80, height: 24, prompter: NewPrompter(send), proposed: map[string]host.AskInfo{},
 		io: func(do func(context.Context) tea.Msg) tea.Cmd {
 			return func() tea.Msg { return do(ctx) }
 		},

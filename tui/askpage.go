@@ -17,17 +17,17 @@ type askPage struct {
 	ask *openAsk
 }
 
-func (p *askPage) typing() bool { return p.ask.form.Typing() || p.ask.form.Sheet().OnOwnRow() }
+func (p *askPage) typing() bool { return p.ask.form.Typing() || p.ask.sheet.Sheet().OnOwnRow() }
 
 func (p *askPage) view() string {
 	m, a := p.m, p.ask
-	return a.form.View(question.Frame{
+	return a.sheet.View(question.Frame{
 		Now: m.now(), Nth: m.nth(a), All: len(m.asks), Session: m.sessionName(a), Twin: m.twinOf(a),
 	})
 }
 
 func (p *askPage) keys() (string, []key.Binding) {
-	return "Keys in this ask", append(p.ask.form.AllBindings(), p.m.opt.Keys.Inbox, p.m.opt.Keys.Sessions, p.m.opt.Keys.NextSession, p.m.opt.Keys.Quit)
+	return "Keys in this ask", append(p.ask.sheet.AllBindings(), p.m.opt.Keys.Inbox, p.m.opt.Keys.Sessions, p.m.opt.Keys.NextSession, p.m.opt.Keys.Quit)
 }
 
 // key gives a key to the ask.
@@ -35,24 +35,10 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	m, a, k := p.m, p.ask, p.m.opt.Keys
 	enter := msg.Type == tea.KeyEnter && !msg.Alt
 	switch { // these never answer
-	case msg.Paste && a.form.Sheet().OnReview():
+	case msg.Paste && a.sheet.Sheet().OnReview():
 		m.tooEarly(msg) // there is no field it could go to
 		return nil
-	case msg.Paste:
-	case key.Matches(msg, k.Inbox):
-		if a.form.Ended() {
-			m.close(a)
-			a = nil
-		}
-		m.openInbox(a)
-		return nil
-	case key.Matches(msg, k.Sessions) && !a.form.Ended():
-		m.leaveAsks()
-		m.openSessions()
-		return nil
-	case key.Matches(msg, k.NextSession) && !a.form.Ended() && len(m.panes) > 1:
-		m.home()
-		m.nextPane(1)
+	case !msg.Paste && m.elsewhere(a, msg):
 		return nil
 	}
 	if a.form.Ended() {
@@ -66,7 +52,7 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	case key.Matches(msg, k.Help) && !p.typing():
 		m.openHelp()
 		return nil
-	case key.Matches(msg, k.Editor) && !a.form.Sheet().OnReview():
+	case key.Matches(msg, k.Editor) && !a.sheet.Sheet().OnReview():
 		return m.edit()
 	case key.Matches(msg, k.Peek) && !p.typing():
 		return m.peek(a, p)
@@ -74,12 +60,34 @@ func (p *askPage) key(msg tea.KeyMsg) tea.Cmd {
 	if enter {
 		m.guard.Hold(m.now())
 	}
-	asked := a.form.Key(msg)
+	asked := a.sheet.Key(msg)
 	if a.direct && !a.form.Typing() {
 		a.direct = false
 		m.guard.Arm(m.now())
 	}
 	return m.ask(a, asked)
+}
+
+// elsewhere does what a key means that leads from an ask to another page, and reports whether it was one.
+func (m *Model) elsewhere(a *openAsk, msg tea.KeyMsg) bool {
+	k := m.opt.Keys
+	switch {
+	case key.Matches(msg, k.Inbox):
+		if a.form.Ended() {
+			m.close(a)
+			a = nil
+		}
+		m.openInbox(a)
+	case key.Matches(msg, k.Sessions) && !a.form.Ended():
+		m.leaveAsks()
+		m.openSessions()
+	case key.Matches(msg, k.NextSession) && !a.form.Ended() && len(m.panes) > 1:
+		m.home()
+		m.nextPane(1)
+	default:
+		return false
+	}
+	return true
 }
 
 // ask does what a key in an ask's form asks of the program.
@@ -129,7 +137,7 @@ func (m *Model) endedKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
 	case isEsc(m.opt.Keys, msg):
 		m.close(a)
 	case a.form.KeyAfterEnd(msg):
-	case key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.stroke, false):
+	case a.sheet != nil && key.Matches(msg, m.opt.Keys.Copy) && !a.form.Typing() && m.guard.Admit(m.stroke, false):
 		said, cmd := m.copyText(a.form.CopyText())
 		a.form.Say(said)
 		return cmd

@@ -11,16 +11,19 @@ import (
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/tui/proposal"
 	"example.com/kitsoki/tui/question"
 )
 
-// openAsk is one ask with its form.
+// openAsk is one ask with its form: a question's, or a proposal's.
 type openAsk struct {
 	ask      host.Ask
-	form     *question.Model
-	eager    bool // it may open by itself as soon as the composer is at rest
-	passed   bool // the operator went elsewhere while it waited
-	direct   bool // it was opened in a field: nobody has looked at its rows yet
+	form     form
+	sheet    *question.Model // the form of a question; nil
+	proposal *proposal.Model // the form of a proposal; nil
+	eager    bool            // it may open by itself as soon as the composer is at rest
+	passed   bool            // the operator went elsewhere while it waited
+	direct   bool            // it was opened in a field: nobody has looked at its rows yet
 	folded   bool
 	sending  bool
 	sent     []host.Answer // what goes out while sending
@@ -53,11 +56,7 @@ func (m *Model) find(id string) *openAsk {
 // askOpened takes in a new ask. It comes to the front unless the operator is busy with something.
 func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 	info := ask.Info()
-	a := &openAsk{ask: ask}
-	for i := range info.Questions {
-		a.saved = append(a.saved, ask.Draft(i))
-	}
-	a.form = question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
+	a := m.formOf(ask, info)
 	a.form.Resize(m.width, m.height)
 	at, _ := slices.BinarySearchFunc(m.asks, info.Opened, func(b *openAsk, t time.Time) int {
 		if b.form.Info().Opened.After(t) {
@@ -107,7 +106,7 @@ func (p *pane) inUse(now time.Time) bool {
 
 // show brings an ask to the front, behind the guard.
 func (m *Model) show(a *openAsk) {
-	m.turnTo(&askPage{m: m, ask: a})
+	m.turnTo(a.page(m))
 	a.folded, a.passed = false, false
 	m.shownAt = m.now()
 	m.guard.Arm(m.now())
@@ -155,7 +154,7 @@ func (m *Model) settled(msg settledMsg) {
 	var fields *host.FieldErrors
 	switch {
 	case msg.err == nil:
-		m.keep(m.paneOf(a), a.form.Sheet().Unsent(a.sent, a.declined), "the ask")
+		m.keep(m.paneOf(a), a.form.Unsent(a.sent, a.declined), "the ask")
 		m.guard.Hold(m.now()) // the Enter that sent must not send once more, wherever the keyboard is now
 		front := m.front() == a
 		m.remove(a)
@@ -189,10 +188,10 @@ func (m *Model) touch(a *openAsk) tea.Cmd {
 
 // save brings the changed drafts of an ask into the ask itself, one batch at a time.
 func (m *Model) save(a *openAsk) tea.Cmd {
-	if a.saving {
+	if a.saving || a.sheet == nil {
 		return nil
 	}
-	drafts := a.form.Sheet().Drafts
+	drafts := a.sheet.Sheet().Drafts
 	changed := false
 	for i, d := range drafts {
 		changed = changed || !sameDraft(d, a.saved[i])
@@ -263,7 +262,7 @@ func (m *Model) ended(msg askEndedMsg) {
 
 // close takes an ask that is over away. What was typed into it and not sent is kept.
 func (m *Model) close(a *openAsk) {
-	m.keep(m.paneOf(a), a.form.Sheet().Unsent(nil, false), "the ask")
+	m.keep(m.paneOf(a), a.form.Unsent(nil, false), "the ask")
 	front := m.front() == a
 	m.remove(a)
 	if front {

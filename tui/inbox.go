@@ -3,6 +3,7 @@ package tui
 import (
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/charmbracelet/bubbles/key"
 	tea "github.com/charmbracelet/bubbletea"
@@ -18,7 +19,8 @@ type inboxPage struct {
 	m     *Model
 	rows  []*openAsk
 	lit   *openAsk // nil while there is no row
-	top   int      // first visible line
+	litAt time.Time
+	top   int // first visible line
 	early int
 
 	settled bool // the other side
@@ -53,9 +55,11 @@ func (p *inboxPage) sync() {
 		}
 	}
 	if p.lit == nil && len(p.rows) > 0 {
-		p.lit = p.rows[0]
+		p.light(p.rows[0])
 	}
 }
+
+func (p *inboxPage) light(a *openAsk) { p.lit, p.litAt = a, p.m.now() }
 
 // over reports whether a row's ask takes no answer any more.
 func (p *inboxPage) over(a *openAsk) bool {
@@ -122,6 +126,8 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 	case p.over(a):
 		m.say("this ask is over: " + p.state(a))
 		return nil
+	case a.proposal != nil:
+		return p.proposalKey(a, msg)
 	case key.Matches(msg, k.Row):
 		return p.choose(a, int(msg.Runes[0]-'1'))
 	case key.Matches(msg, k.Take):
@@ -133,7 +139,7 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 		a.direct = true
 		m.guard.Release()
 		m.guard.Hold(m.now())
-		return m.ask(a, a.form.Key(msg))
+		return m.ask(a, a.sheet.Key(msg))
 	case key.Matches(msg, k.Peek):
 		return m.peek(a, p)
 	case key.Matches(msg, k.Copy):
@@ -144,14 +150,54 @@ func (p *inboxPage) openKey(msg tea.KeyMsg) tea.Cmd {
 	return nil
 }
 
+// proposalKey does what a key means on the row of a proposal. It is allowed on its own page alone, where what would run
+// can be read; here it can be denied.
+func (p *inboxPage) proposalKey(a *openAsk, msg tea.KeyMsg) tea.Cmd {
+	m, k := p.m, p.m.opt.Keys
+	switch {
+	case key.Matches(msg, k.Take):
+		m.show(a)
+	case key.Matches(msg, k.Deny, k.Decline) && m.now().Sub(p.litAt) < question.Quiet:
+		m.say("too quick: that key was not taken") // the row has only now been lit, and nobody is asked twice
+	case key.Matches(msg, k.Deny):
+		cmd := m.ask(a, a.proposal.Deny())
+		p.next()
+		return cmd
+	case key.Matches(msg, k.Decline):
+		m.show(a)
+		a.direct = true
+		m.guard.Release()
+		m.guard.Hold(m.now())
+		a.proposal.OpenReason()
+	case key.Matches(msg, k.More):
+		return m.extend(a, question.ExtendBy)
+	case key.Matches(msg, k.Peek):
+		return m.peek(a, p)
+	case key.Matches(msg, k.Row):
+		m.say(fmt.Sprintf("a proposal is allowed where it can be read: %s opens it, %s denies it", k.Take.Help().Key, k.Deny.Help().Key))
+	}
+	return nil
+}
+
+// oneChoice reports whether the ask can be answered from its row.
+func (a *openAsk) oneChoice() bool { return a.sheet != nil && a.sheet.OneChoice() }
+
+// chosen is the option that was chosen in the row.
+func (a *openAsk) chosen() (n int, ok bool) {
+	if a.sheet == nil {
+		return 0, false
+	}
+	return a.sheet.Chosen()
+}
+
 // choose lights an option of an ask that is one single select. It becomes the ask's draft and is shown by its label;
 // Enter sends it.
 func (p *inboxPage) choose(a *openAsk, n int) tea.Cmd {
-	if !a.form.OneChoice() {
+	if !a.oneChoice() {
 		p.m.say(fmt.Sprintf("this ask has %s: Enter opens it", sizeOf(a)))
 		return nil
 	}
-	if !a.form.Choose(n) {
+	if !a.sheet.Choose(n) {
 		p.m.say(fmt.Sprintf("there is no option %d", n+1))
 		return nil
 	}
@@ -160,12 +206,12 @@ func (p *inboxPage) choose(a *openAsk, n int) tea.Cmd {
 
 // take sends the option that was chosen in the row, or opens the ask.
 func (p *inboxPage) take(a *openAsk) tea.Cmd {
-	if _, ok := a.form.Chosen(); !ok {
+	if _, ok := a.chosen(); !ok {
 		p.m.show(a)
 		return nil
 	}
 	p.m.guard.Hold(p.m.now())
-	cmd := p.m.ask(a, a.form.TakeChosen())
+	cmd := p.m.ask(a, a.sheet.TakeChosen())
 	if a.sending {
 		p.next()
 	}
@@ -177,7 +223,7 @@ func (p *inboxPage) next() {
 	at := slices.Index(p.rows, p.lit)
 	for n := 1; n < len(p.rows); n++ {
 		if a := p.rows[(at+n)%len(p.rows)]; !p.over(a) {
-			p.lit = a
+			p.light(a)
 			p.m.guard.Arm(p.m.now())
 			return
 		}
@@ -186,7 +232,7 @@ func (p *inboxPage) next() {
 
 func (p *inboxPage) move(n int) {
 	if at := slices.Index(p.rows, p.lit); at >= 0 {
-		p.lit = p.rows[max(0, min(at+n, len(p.rows)-1))]
+		p.light(p.rows[max(0, min(at+n, len(p.rows)-1))])
 	}
 }
 
@@ -247,6 +293,8 @@ func (p *inboxPage) pastRows() []*settledAsk {
 func sizeOf(a *openAsk) string {
 	qs := a.form.Info().Questions
 	switch {
+	case a.proposal != nil:
+		return "a proposal"
 	case len(qs) > 1:
 		return fmt.Sprintf("%d questions", len(qs))
 	case qs[0].MultiSelect:
@@ -274,11 +322,14 @@ func (p *inboxPage) bindings() []key.Binding {
 		return []key.Binding{keys.As(k.Down, "next"), back, tab, k.Help}
 	}
 	open := keys.As(k.Take, "open")
-	if _, ok := p.lit.form.Chosen(); ok {
+	if p.lit.proposal != nil {
+		return []key.Binding{open, back, k.Deny, keys.As(k.Decline, "deny, why"), keys.As(k.Down, "next"), tab, k.Peek, k.More, k.Help}
+	}
+	if _, ok := p.lit.chosen(); ok {
 		open = keys.As(k.Take, "send")
 	}
 	out := []key.Binding{open, back}
-	if p.lit.form.OneChoice() {
+	if p.lit.oneChoice() {
 		out = append(out, keys.As(k.Row, "choose"))
 	}
 	return append(out, keys.As(k.Down, "next"), tab, k.Decline, k.AskBack, k.Peek, k.More, k.Copy, k.Help)

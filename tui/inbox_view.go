@@ -10,6 +10,7 @@ import (
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/proposal"
 	"example.com/kitsoki/tui/question"
 )
 
@@ -67,7 +68,7 @@ func (p *inboxPage) stateLine() string {
 	case p.lit == nil || p.settled:
 		return ""
 	}
-	if n, ok := p.lit.form.Chosen(); ok && !p.over(p.lit) {
+	if n, ok := p.lit.chosen(); ok && !p.over(p.lit) {
 		return st.Warn.Render(" Enter sends “" + p.lit.label(n) + "” to " + m.who(p.lit))
 	}
 	return ""
@@ -105,14 +106,17 @@ func (p *inboxPage) row(i int, a *openAsk) []string {
 		look = st.Dim
 	}
 	head := fmt.Sprintf(" %s%d  %s", mark, i+1, m.who(a))
-	if h := info.Questions[0].Header; h != "" {
-		head += " [" + cells.Cut(strings.ReplaceAll(h, "\n", " "), 12) + "]"
+	switch {
+	case a.proposal != nil: // before the asker, where nothing of an agent's stands
+		head = fmt.Sprintf(" %s%d  %s · %s · %s", mark, i+1, proposal.Word, proposal.Of(info).Effect, m.who(a))
+	case info.Questions[0].Header != "":
+		head += " [" + cells.Cut(strings.ReplaceAll(info.Questions[0].Header, "\n", " "), 12) + "]"
 	}
-	if !a.form.OneChoice() {
+	if a.sheet != nil && !a.oneChoice() {
 		head += " · " + sizeOf(a)
 	}
 	lines := []string{cells.Spread(look.Render(head), p.right(a), m.width)}
-	what := headline(info.Questions[0].Question)
+	what := a.headline()
 	text := []string{cells.Cut(what, max(1, m.width-7))}
 	if lit {
 		text = cells.Wrap(what, max(1, m.width-7))
@@ -128,6 +132,9 @@ func (p *inboxPage) row(i int, a *openAsk) []string {
 	}
 	if lit && !over {
 		lines = append(lines, st.Dim.Render("      "+p.where(a)))
+		if a.sheet != nil && a.sheet.PosesInRow() {
+			lines = append(lines, st.Warn.Render(cells.Cut("      "+question.GrantsNothing, m.width)))
+		}
 		lines = append(lines, p.optionLines(a)...)
 	}
 	return lines
@@ -141,7 +148,7 @@ func (p *inboxPage) right(a *openAsk) string {
 	}
 	left := a.form.Info().Deadline.Sub(p.m.now())
 	text := question.Clock(left) + " "
-	if n, ok := a.form.Chosen(); ok {
+	if n, ok := a.chosen(); ok {
 		text = "“" + cells.Cut(a.label(n), 20) + "” draft  " + text
 	} else if a.form.Drafted() {
 		text = "draft  " + text
@@ -196,11 +203,11 @@ func (p *inboxPage) where(a *openAsk) string {
 
 // optionLines are the options of an ask that a digit answers.
 func (p *inboxPage) optionLines(a *openAsk) []string {
-	if !a.form.OneChoice() {
+	if !a.oneChoice() {
 		return nil
 	}
 	st := p.m.opt.Styles
-	chosen, ok := a.form.Chosen()
+	chosen, ok := a.chosen()
 	var parts []string
 	for i, o := range a.form.Info().Questions[0].Options {
 		if i == 9 {

@@ -22,7 +22,10 @@ func isEsc(k keys.Map, msg tea.KeyMsg) bool {
 }
 
 // turnTo gives the screen to a page.
-func (m *Model) turnTo(p page) { m.page, m.notice = p, "" }
+func (m *Model) turnTo(p page) {
+	m.covered()
+	m.page, m.notice = p, ""
+}
 
 // home is where a page that closes leads: to the composer.
 func (m *Model) home() { m.turnTo(&composePage{m: m}) }
@@ -32,7 +35,10 @@ func (m *Model) composing() bool { _, ok := m.page.(*composePage); return ok }
 
 // front is the ask that has the screen; nil when none has.
 func (m *Model) front() *openAsk {
-	if p, ok := m.page.(*askPage); ok {
+	switch p := m.page.(type) {
+	case *askPage:
+		return p.ask
+	case *proposalPage:
 		return p.ask
 	}
 	return nil

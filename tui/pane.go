@@ -10,6 +10,7 @@ import (
 
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/field"
+	"example.com/kitsoki/tui/proposal"
 	"example.com/kitsoki/tui/transcript"
 )
 
@@ -112,9 +113,12 @@ func (m *Model) events(msg eventsMsg) tea.Cmd {
 		p.log.Note("some lines were left out here: more came than could be kept")
 	}
 	for _, e := range msg.batch.Events {
-		p.log.Add(e)
+		m.write(p, e)
 		p.after = e.Seq
 		m.remember(p, e)
+		if e.Kind == session.AskSettled {
+			delete(m.proposed, e.Key)
+		}
 		if e.Kind == session.TurnEnded && p != m.at {
 			p.unseen = true
 		}
@@ -124,6 +128,20 @@ func (m *Model) events(msg eventsMsg) tea.Cmd {
 	}
 	p.snap = msg.snap
 	return tea.Tick(batchEvery, func(time.Time) tea.Msg { return pollMsg{p} })
+}
+
+// write writes an event into a session's log: of proposals what was proposed, and what became of it.
+func (m *Model) write(p *pane, e session.Event) {
+	info, ok := m.proposed[e.Key]
+	switch {
+	case ok && e.Kind == session.AskOpened:
+		p.log.Proposed(e, proposal.Of(info).Title)
+	case ok && e.Kind == session.AskSettled:
+		words, allowed := howEnded(info, e)
+		p.log.Verdict(e, words, allowed)
+	default:
+		p.log.Add(e)
+	}
 }
 
 // paneOf is the pane of an ask's session; the one that is shown when its own is gone.

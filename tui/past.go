@@ -6,7 +6,7 @@ import (
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
-	"example.com/kitsoki/tui/question"
+	"example.com/kitsoki/tui/proposal"
 )
 
 // settledAsk is one that is over, as the session's events told of it: the same for asks that were answered here,
@@ -21,6 +21,7 @@ type settledAsk struct {
 	surface  string
 	at       time.Time
 	delivery delivery
+	verdict  string // of a proposal: allowed or denied, in a word; else empty
 }
 
 // delivery is what became of an answer on its way to the agent.
@@ -43,10 +44,18 @@ const maxPast = 1000
 func (m *Model) remember(p *pane, e session.Event) {
 	switch e.Kind {
 	case session.AskSettled:
-		m.past = append(m.past, settledAsk{
+		s := settledAsk{
 			id: e.Key, session: p.snap.Title, who: strings.Join(append([]string{p.snap.Agent}, e.Path...), " › "),
 			question: e.Question, text: e.Text, outcome: e.Outcome, surface: e.Surface, at: e.Time,
-		})
+		}
+		if info, ok := m.proposed[e.Key]; ok {
+			words, allowed := howEnded(info, e)
+			s.question, s.text, s.verdict = proposal.Of(info).Title, words, "denied"
+			if allowed {
+				s.verdict = "allowed"
+			}
+		}
+		m.past = append(m.past, s)
 		if len(m.past) > maxPast+maxPast/4 {
 			m.past = append(m.past[:0:0], m.past[len(m.past)-maxPast:]...)
 		}
@@ -58,6 +67,24 @@ func (m *Model) remember(p *pane, e session.Event) {
 			}
 		}
 	}
+}
+
+// howEnded says how a proposal ended. Its session tells of the answer in a line that ends with the row.
+func howEnded(info host.AskInfo, e session.Event) (words string, allowed bool) {
+	title := oneLine(proposal.Of(info).Title)
+	switch e.Outcome {
+	case host.Answered:
+		row := e.Text[strings.LastIndex(e.Text, " ")+1:]
+		return proposal.Settled(row, title), proposal.Allows(row)
+	case host.Declined:
+		words = proposal.Settled(host.Deny, title)
+	default:
+		words = "not allowed: " + title + ", " + strings.ReplaceAll(string(e.Outcome), "_", " ")
+	}
+	if e.Text != "" {
+		words += " (" + e.Text + ")"
+	}
+	return words, false
 }
 
 // settledByID returns what is known of the end of an ask; nil when it has none, or it was too long ago.
@@ -73,10 +100,13 @@ func (m *Model) settledByID(id string) *settledAsk {
 // ending says how an ask ended, in a few words.
 func (s *settledAsk) ending() string {
 	words := strings.ReplaceAll(string(s.outcome), "_", " ")
+	if s.verdict != "" && (s.outcome == host.Answered || s.outcome == host.Declined) {
+		words = s.verdict
+	}
 	if s.surface != "" && s.surface != surfaceName {
 		words += " on " + s.surface
 	}
-	if s.outcome == host.Answered {
+	if s.outcome == host.Answered && s.verdict == "" {
 		words += ", " + s.delivery.String()
 	}
 	return words
@@ -92,7 +122,7 @@ func (s *settledAsk) matches(text string) bool {
 // agents that ask the same can need different answers.
 func (m *Model) twinOf(a *openAsk) int {
 	for i, b := range m.asks {
-		if a != b && question.SameWords(a.form.Info().Questions, b.form.Info().Questions) {
+		if a != b && proposal.Twins(a.form.Info(), b.form.Info()) {
 			return i + 1
 		}
 	}

@@ -49,7 +49,7 @@ func (p *peekPage) key(msg tea.KeyMsg) tea.Cmd {
 		m.openHelp()
 	case p.look.Key(msg, m.opt.Keys):
 		m.turnTo(p.back)
-		m.guard.Arm(m.now())
+		m.arm()
 		if a := m.front(); a != nil && !m.isOpen(a) {
 			m.next() // it was settled meanwhile
 		}

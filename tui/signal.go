@@ -29,8 +29,11 @@ func (m *Model) signal(e signals.Emit) tea.Cmd {
 	}
 	for _, id := range e.Notify {
 		if a := m.find(id); a != nil {
-			info := a.form.Info()
-			out += signals.Notify(m.opt.Signals.OSC, m.who(a)+" asks", headline(info.Questions[0].Question), m.opt.Signals.Tmux)
+			does := " asks"
+			if a.proposal != nil {
+				does = " proposes an action"
+			}
+			out += signals.Notify(m.opt.Signals.OSC, m.who(a)+does, a.headline(), m.opt.Signals.Tmux)
 		}
 	}
 	if out != "" && m.opt.Emit != nil {

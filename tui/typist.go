@@ -5,6 +5,7 @@ import (
 	"os"
 	"sync"
 	"time"
+	"unicode/utf8"
 
 	tea "github.com/charmbracelet/bubbletea"
 	"golang.org/x/sys/unix"
@@ -22,6 +23,8 @@ type typist struct {
 
 	mu    sync.Mutex
 	first time.Time // of the input that came since arrival was asked for; zero: none
+	reads int       // since then; what is more than one key counts as two
+	many  bool      // the input of the last arrival was more than one key
 }
 
 func newTypist(f *os.File, clock host.Clock, send func(tea.Msg)) *typist {
@@ -67,6 +70,9 @@ func (t *typist) came(p []byte) {
 	if t.first.IsZero() {
 		t.first = t.clock.Now()
 	}
+	if t.reads++; !oneKey(p) {
+		t.reads++
+	}
 }
 
 // Arrival is when the input came that was read since the last call; false when none was, because this key came in the
@@ -75,8 +81,34 @@ func (t *typist) Arrival() (time.Time, bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	at := t.first
-	t.first = time.Time{}
+	if !at.IsZero() {
+		t.first, t.many, t.reads = time.Time{}, t.reads > 1, 0
+	}
 	return at, !at.IsZero()
+}
+
+// Several reports whether the input of the last arrival was more than one key: a burst, or keys that a slow line brought
+// together.
+func (t *typist) Several() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.many
+}
+
+// oneKey reports whether input is one character, or one sequence.
+func oneKey(p []byte) bool {
+	if p[0] == '\x1b' && len(p) > 1 {
+		end := len(p) - 1
+		if bytes.LastIndexByte(p, '\x1b') > 0 {
+			return false
+		}
+		if p[1] == '[' || p[1] == 'O' {
+			return !cut(p) && bytes.IndexFunc(p[2:], func(r rune) bool { return r >= '@' && r <= '~' && r != '[' }) == end-2
+		}
+		p = p[1:] // Alt and a character
+	}
+	_, n := utf8.DecodeRune(p)
+	return n == len(p)
 }
 
 // Waiting reports whether more input has come and is not read yet.

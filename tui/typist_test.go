@@ -21,6 +21,17 @@ func TestCutSequences(t *testing.T) {
 	}
 }
 
+func TestOneKey(t *testing.T) {
+	for in, want := range map[string]bool{
+		"y": true, "é": true, "漢": true, "\r": true, "\x1b": true, "\x1by": true, "\x1b[A": true, "\x1b[1;5C": true, "\x1bOP": true, "\x1b[15~": true, "\x1b[[A": true,
+		"yy": false, "\ry": false, "y\r": false, "\x1b[Ay": false, "\x1b[A\x1b[A": false, "\x1b\x1b": false, "\x1b[200~y\x1b[201~": false, "\x1byy": false, "\x1b[": false,
+	} {
+		if got := oneKey([]byte(in)); got != want {
+			t.Errorf("oneKey(%q) = %v", in, got)
+		}
+	}
+}
+
 // What came is timed when it is read, once a read, and a focus report within a read is told.
 func TestTypistTimesReads(t *testing.T) {
 	r, w, err := os.Pipe()

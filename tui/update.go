@@ -41,14 +41,14 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 	switch msg := msg.(type) {
 	case tea.WindowSizeMsg:
 		if msg.Width != m.width || msg.Height != m.height {
-			m.guard.Arm(m.now()) // what is under a key is elsewhere now
+			m.arm() // what is under a key is elsewhere now
 		}
 		m.width, m.height = msg.Width, msg.Height
 		m.layout()
 	case tea.ResumeMsg:
-		m.guard.Arm(m.now())
+		m.arm()
 	case tea.FocusMsg:
-		m.guard.Arm(m.now())
+		m.arm()
 		m.alarm.Focus(m.now())
 	case tea.BlurMsg:
 		m.alarm.Blur()
@@ -56,7 +56,9 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		m.alarm.Key(m.now())
 		var cmds []tea.Cmd
 		m.stroke = m.pressed()
-		for _, k := range keys.Split(msg) {
+		all := keys.Split(msg)
+		m.stroke.Among = m.stroke.Among || len(all) > 1
+		for _, k := range all {
 			cmds = append(cmds, m.key(k))
 			m.stroke.Behind = true
 		}
@@ -125,7 +127,7 @@ func (m *Model) pressed() question.Stroke {
 	if ok {
 		s.Came = at
 	}
-	s.Behind, s.Waiting = !ok, m.opt.Input.Waiting()
+	s.Behind, s.Waiting, s.Among = !ok, m.opt.Input.Waiting(), m.opt.Input.Several()
 	return s
 }
 
@@ -141,6 +143,7 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	}
 	m.quitAt = time.Time{} // any other key takes the first Ctrl+C back
 	if msg.Type == tea.KeyCtrlZ {
+		m.covered()
 		return tea.Suspend
 	}
 	if m.tooSmall() {
@@ -172,7 +175,10 @@ func (m *Model) blindKey(msg tea.KeyMsg) {
 	}
 }
 
-func (m *Model) openHelp() { m.help, m.helpTop = true, 0 }
+func (m *Model) openHelp() {
+	m.covered()
+	m.help, m.helpTop = true, 0
+}
 
 // helpKey scrolls the list of keys, or closes it. A key that types something where the keyboard is does that too.
 func (m *Model) helpKey(msg tea.KeyMsg) (taken bool) {
@@ -185,7 +191,7 @@ func (m *Model) helpKey(msg tea.KeyMsg) (taken bool) {
 		return true
 	}
 	m.help = false
-	m.guard.Arm(m.now()) // what the list of keys covered is to be seen again
+	m.arm() // what the list of keys covered is to be seen again
 	_, printable := keys.Printable(msg)
 	return !printable || !m.page.typing()
 }

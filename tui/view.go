@@ -9,6 +9,7 @@ import (
 	"example.com/kitsoki/host/session"
 	"example.com/kitsoki/tui/cells"
 	"example.com/kitsoki/tui/keys"
+	"example.com/kitsoki/tui/proposal"
 )
 
 // The smallest terminal that a screen fits into.
@@ -40,10 +41,13 @@ func (m *Model) View() string {
 		}
 		return strings.Join(cells.Fit(cells.Wrap(text, m.width), m.height), "\n")
 	}
-	if m.help {
-		return m.helpView()
+	if _, ok := m.page.(*proposalPage); ok && !m.help {
+		return m.page.view()
 	}
-	return m.page.view()
+	if m.help {
+		return proposal.Unframed(m.helpView())
+	}
+	return proposal.Unframed(m.page.view())
 }
 
 func (m *Model) tooSmall() bool { return m.width < minWidth || m.height < minHeight }
@@ -105,10 +109,14 @@ func (m *Model) askBanner(a *openAsk) string {
 	st := m.opt.Styles
 	info := a.form.Info()
 	who := m.who(a)
-	what := headline(info.Questions[0].Question)
-	left := fmt.Sprintf(" ? %s asks: %s", who, what)
-	if a.folded {
-		left = fmt.Sprintf(" ? folded, %d of %d answered · %s: %s", a.form.Sheet().Taken(), len(info.Questions), who, what)
+	left := fmt.Sprintf(" ? %s asks: %s", who, a.headline())
+	switch {
+	case a.proposal != nil && a.folded:
+		left = fmt.Sprintf(" %s folded · %s: %s", proposal.Word, who, a.headline())
+	case a.proposal != nil:
+		left = fmt.Sprintf(" %s · %s: %s", proposal.Word, who, a.headline())
+	case a.folded:
+		left = fmt.Sprintf(" ? folded, %d of %d answered · %s: %s", a.sheet.Sheet().Taken(), len(info.Questions), who, a.headline())
 	}
 	right := m.opt.Keys.OpenAsk.Help().Key + " opens it "
 	if n := len(m.asks); n > 1 {
@@ -123,6 +131,15 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // headline is a question in one line.
 func headline(question string) string {
 	return strings.TrimLeft(strings.ReplaceAll(question, "\n", " "), "# ")
+}
+
+// headline is an ask in one line: what a proposal would do, or the first question.
+func (a *openAsk) headline() string {
+	info := a.form.Info()
+	if a.proposal != nil {
+		return oneLine(proposal.Of(info).Title)
+	}
+	return headline(info.Questions[0].Question)
 }
 
 // searchLine is the field of the search in the log.

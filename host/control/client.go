@@ -4,13 +4,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/rpc"
@@ -63,7 +63,7 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 		}
 		c, err := Dial(ctx, path)
 		if err != nil {
-			sweep(path)
+			sweep(path, err)
 			continue
 		}
 		out = append(out, c)
@@ -71,14 +71,23 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 	return out, nil
 }
 
-// sweep removes what a killed process left, and nothing of one that lives.
-func sweep(path string) {
-	pid := pidOf(path)
-	if pid <= 0 {
-		return
+// Sweep removes the sockets that killed processes left. Each kitsoki does so when it starts.
+func Sweep(ctx context.Context, runtime string) error {
+	paths, err := Find(runtime)
+	for _, path := range paths {
+		if c, dialErr := Dial(ctx, path); dialErr == nil {
+			err = errors.Join(err, c.Close())
+		} else {
+			sweep(path, dialErr)
+		}
 	}
-	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); errors.Is(err, os.ErrNotExist) {
-		_ = os.Remove(path)
+	return err
+}
+
+// sweep removes a socket that nobody listens on: its process was killed, whoever has its id now.
+func sweep(path string, why error) {
+	if errors.Is(why, syscall.ECONNREFUSED) {
+		_ = os.Remove(path) // somebody else may have
 		_ = os.Remove(path + ".lock")
 	}
 }

@@ -26,6 +26,9 @@ type Map struct {
 	Accept, Leave, MoreInField                                            key.Binding
 	OptionsUp, OptionsDown, QuestionUp, QuestionDown                      key.Binding
 
+	// a proposal
+	Allow, Deny, Start, End key.Binding
+
 	// the list of sessions, and of what is queued
 	NewSession, Rename, CloseRow, Continue key.Binding
 }
@@ -87,6 +90,11 @@ func Default() Map {
 		OptionsDown:  bind("pgdown", "PgDn", "options down"),
 		QuestionUp:   bind("ctrl+u", "^U", "question up"),
 		QuestionDown: bind("ctrl+d", "^D", "question down"),
+
+		Allow: bind("y", "y", "allow, after Enter"),
+		Deny:  bind("d", "d", "deny"),
+		Start: bind("home", "Home", "start"),
+		End:   bind("end", "End", "end"),
 
 		NewSession: bind("n", "n", "new session"),
 		Rename:     bind("r", "r", "rename"),

@@ -20,6 +20,7 @@ const (
 	TextField  Place = "text field" // an own answer, a note, a reason, a filter
 	Review     Place = "review"     // all drafts before they are sent
 	Inbox      Place = "inbox"
+	Proposal   Place = "proposal"
 	Sessions   Place = "sessions" // the list of sessions, and of queued prompts
 )
 
@@ -30,7 +31,7 @@ func typed() []Place { return []Place{Composer, TextField} }
 func places() map[string][]Place {
 	return map[string][]Place{
 		"quit":   {Everywhere},
-		"help":   {List, Review, Inbox, Sessions}, // where nothing is typed; F1 does it everywhere, see fixed
+		"help":   {List, Review, Inbox, Sessions, Proposal}, // where nothing is typed; F1 does it everywhere, see fixed
 		"editor": {Everywhere},
 
 		"submit":    {Composer},
@@ -54,34 +55,39 @@ func places() map[string][]Place {
 		"close_row":    {Sessions},
 		"continue":     {Sessions},
 
-		"inbox":       {List, TextField, Review, Inbox},
-		"peek":        {List, Review, Inbox},
+		"inbox":       {List, TextField, Review, Inbox, Proposal},
+		"peek":        {List, Review, Inbox, Proposal},
 		"copy":        {List, Review, Inbox},
 		"ask_back":    {List, Review, Inbox},
 		"recommended": {List, Review},
 
-		"up":            {List, Review, Inbox, Sessions},
-		"down":          {List, Review, Inbox, Sessions},
-		"row":           {List, Review, Inbox, Sessions},
+		"up":            {List, Review, Inbox, Sessions, Proposal},
+		"down":          {List, Review, Inbox, Sessions, Proposal},
+		"row":           {List, Review, Inbox, Sessions, Proposal},
 		"pick":          {List, Review},
-		"take":          {List, Review, Inbox, Sessions},
+		"take":          {List, Review, Inbox, Sessions, Proposal},
 		"own":           {List, Review},
 		"next":          {List, TextField, Review, Inbox},
 		"prev":          {List, TextField, Review, Inbox},
 		"skip":          {List, Review},
-		"decline":       {List, TextField, Review, Inbox},
-		"more":          {List, Review, Inbox},
-		"fold":          {List, Review, Inbox, Sessions},
+		"decline":       {List, TextField, Review, Inbox, Proposal},
+		"more":          {List, Review, Inbox, Proposal},
+		"fold":          {List, Review, Inbox, Sessions, Proposal},
 		"note":          {List, Review},
 		"preview":       {List, Review},
 		"filter":        {List, Review, Inbox},
 		"accept":        {TextField},
 		"leave":         {TextField},
 		"more_in_field": {List, TextField, Review},
-		"options_up":    {List, Review, Inbox},
-		"options_down":  {List, Review, Inbox},
-		"question_up":   {List, Review},
-		"question_down": {List, Review},
+		"options_up":    {List, Review, Inbox, Proposal},
+		"options_down":  {List, Review, Inbox, Proposal},
+		"question_up":   {List, Review, Proposal},
+		"question_down": {List, Review, Proposal},
+
+		"allow": {Proposal},
+		"deny":  {Proposal, Inbox},
+		"start": {Proposal},
+		"end":   {Proposal},
 	}
 }
 

@@ -23,6 +23,7 @@ type asked struct {
 	info   host.AskInfo
 	sheet  question.Sheet
 	folded bool
+	chosen int // the row of a proposal that waits for the second line, from 1; 0: none does
 }
 
 func (m *mode) current() *asked {
@@ -55,7 +56,11 @@ func (m *mode) opened(ask host.Ask) {
 		m.show(a)
 		return
 	}
-	m.say(fmt.Sprintf("? %s asks too; %d asks are open", who(info), len(m.asks)))
+	does := "asks"
+	if info.Kind == host.KindProposal {
+		does = "proposes an action"
+	}
+	m.say(fmt.Sprintf("? %s %s too; %d asks are open", who(info), does, len(m.asks)))
 }
 
 func who(info host.AskInfo) string {
@@ -64,6 +69,10 @@ func who(info host.AskInfo) string {
 
 // show writes the focused page of an ask. Lines that were on their way by then answer nothing.
 func (m *mode) show(a *asked) {
+	if a.info.Kind == host.KindProposal {
+		m.showProposal(a)
+		return
+	}
 	m.guard.Arm(m.now())
 	left := a.info.Deadline.Sub(m.now())
 	if a.sheet.OnReview() {
@@ -75,7 +84,7 @@ func (m *mode) show(a *asked) {
 	}
 	q := a.sheet.Question()
 	m.say(fmt.Sprintf("? %s asks, question %d of %d, waits %d s: %s", who(a.info), a.sheet.Focus+1, len(a.info.Questions), int(left.Seconds()), q.Question))
-	if question.SoundsLikePermission(a.info.Kind, q) {
+	if question.Poses(a.info, a.sheet.Focus) {
 		m.say("  (" + question.GrantsNothing + ")")
 	}
 	if m.twin(a) {
@@ -169,8 +178,9 @@ func (m *mode) next() {
 }
 
 // answer does what a line means while an ask is open.
-func (m *mode) answer(ctx context.Context, a *asked, line string) {
-	if !m.guard.Admit(question.Pressed(m.now()), true) {
+func (m *mode) answer(ctx context.Context, a *asked, l typed) {
+	line := l.text
+	if !m.guard.Admit(question.Stroke{Came: l.came, Now: m.now()}, true) {
 		m.say("! that line came before the question could be read and was not taken: " + askbridge.Safe(line))
 		return
 	}

@@ -39,7 +39,7 @@ type Exit struct {
 
 // news is one thing that happened: a line, events, or something about an ask. Exactly one part is set.
 type news struct {
-	line   *string
+	line   *typed
 	eof    bool
 	events []session.Event
 	closed bool
@@ -47,6 +47,20 @@ type news struct {
 	info   *host.AskInfo
 	ended  string // the id of an ask
 	end    host.Resolution
+}
+
+// typed is a line of the input.
+type typed struct {
+	text   string
+	came   time.Time // when it was read
+	more   bool      // more was read together with it
+	behind bool      // it was read together with the line before
+	cut    bool      // the input ended within it
+}
+
+// stroke is the line as a guard sees it.
+func (t typed) stroke(now time.Time) question.Stroke {
+	return question.Stroke{Came: t.came, Now: now, Behind: t.behind, Waiting: t.more}
 }
 
 // mode is the state of the one goroutine that writes.
@@ -84,7 +98,7 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 		return Exit{}, err
 	}
 	defer detach()
-	go readLines(opt.In, tell) // ends with the input; a terminal's read cannot be called off
+	go readLines(opt.In, opt.Clock, tell) // ends with the input; a terminal's read cannot be called off
 	watched := make(chan struct{})
 	go func() { defer close(watched); watch(ctx, opt.Client, tell) }()
 	defer func() { cancel(); <-watched }()
@@ -112,13 +126,15 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 	}
 }
 
-func readLines(in io.Reader, tell func(news)) {
+func readLines(in io.Reader, clock host.Clock, tell func(news)) {
 	r := bufio.NewReader(in)
-	for {
+	for more := false; ; {
 		line, err := r.ReadString('\n')
 		if line != "" {
-			line = strings.TrimRight(line, "\r\n")
-			tell(news{line: &line})
+			l := &typed{text: strings.TrimRight(line, "\r\n"), came: clock.Now(), behind: more, cut: err != nil}
+			more = r.Buffered() > 0
+			l.more = more
+			tell(news{line: l})
 		}
 		if err != nil {
 			tell(news{eof: true})
@@ -166,7 +182,12 @@ func (m *mode) take(ctx context.Context, n news) (done bool) {
 }
 
 // line is what the operator typed: an answer while an ask is open, else a command or a prompt.
-func (m *mode) line(ctx context.Context, line string) (done bool) {
+func (m *mode) line(ctx context.Context, l typed) (done bool) {
+	line := l.text
+	if a := m.current(); a != nil && a.chosen > 0 && (strings.TrimSpace(line) == "" || strings.HasPrefix(line, "/")) {
+		a.chosen = 0 // any line but one goes back
+		m.say("  not allowed; the proposal is open still")
+	}
 	switch strings.TrimSpace(line) {
 	case "/quit":
 		m.exit.Quit = true
@@ -188,7 +209,11 @@ func (m *mode) line(ctx context.Context, line string) (done bool) {
 		return false
 	}
 	if a := m.current(); a != nil {
-		m.answer(ctx, a, line)
+		if a.info.Kind == host.KindProposal {
+			m.answerProposal(ctx, a, l)
+		} else {
+			m.answer(ctx, a, l)
+		}
 		return false
 	}
 	if do, ok := session.Control(line); ok {
@@ -213,8 +238,11 @@ func (m *mode) report(err error) {
 	}
 }
 
-// say writes one piece of text, and nothing over anything.
-func (m *mode) say(text string) {
+// say writes one piece of text, in which no line can be taken for a proposal.
+func (m *mode) say(text string) { m.print(quoted(text)) }
+
+// print writes one piece of text, and nothing over anything.
+func (m *mode) print(text string) {
 	if _, err := fmt.Fprintln(m.opt.Out, text); err != nil && m.err == nil {
 		m.err = fmt.Errorf("the output is gone: %w", err)
 	}

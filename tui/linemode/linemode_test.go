@@ -59,7 +59,9 @@ func (o *typist) output() string {
 	return o.out.String()
 }
 
-func start(t *testing.T, p play) *typist {
+func start(t *testing.T, p play) *typist { t.Helper(); return startWith(t, p) }
+
+func startWith(t *testing.T, p session.Runner) *typist {
 	t.Helper()
 	o := &typist{t: t, clock: hosttest.NewClock(), done: make(chan Exit, 1)}
 	m := session.NewManager(session.ManagerOptions{Runner: p, State: t.TempDir(), Clock: o.clock})

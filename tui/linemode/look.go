@@ -7,13 +7,13 @@ import (
 	"strings"
 
 	"example.com/kitsoki/askbridge"
-	"example.com/kitsoki/tui/question"
+	"example.com/kitsoki/tui/proposal"
 )
 
 // twin reports whether another open ask has the same words.
 func (m *mode) twin(a *asked) bool {
 	for _, b := range m.asks {
-		if a != b && question.SameWords(a.info.Questions, b.info.Questions) {
+		if a != b && proposal.Twins(a.info, b.info) {
 			return true
 		}
 	}

@@ -24,6 +24,7 @@ type Stroke struct {
 	Now     time.Time // when it is worked off, which is later on a busy machine
 	Behind  bool      // it was read together with the key before it
 	Waiting bool      // more input has come and waits
+	Among   bool      // other keys were read together with it, before or behind
 }
 
 // Pressed is a stroke of which only the moment is known.

@@ -41,11 +41,13 @@ type Model struct {
 	twin          int // another open ask with the same words, as of the last frame
 
 	droppedAt time.Time // when a key was not taken last
+	poses     []bool    // which of the questions could be taken for a permission
 }
 
 // NewModel shows an ask with the drafts it has.
 func NewModel(info host.AskInfo, drafts []host.Draft, km keys.Map, st styles.Styles) *Model {
 	m := &Model{info: info, sheet: New(info.Questions, drafts), keys: km, st: st, area: field.New(km.NewLine, st.Plain)}
+	m.suspect()
 	m.follow(Sheet{Focus: -1})
 	return m
 }
@@ -54,7 +56,26 @@ func NewModel(info host.AskInfo, drafts []host.Draft, km keys.Map, st styles.Sty
 func (m *Model) Info() host.AskInfo { return m.info }
 
 // SetInfo takes over a new deadline or asker.
-func (m *Model) SetInfo(info host.AskInfo) { m.info = info }
+func (m *Model) SetInfo(info host.AskInfo) {
+	m.info = info
+	m.suspect()
+}
+
+// suspect looks for questions that could be taken for a permission.
+func (m *Model) suspect() {
+	m.poses = make([]bool, len(m.info.Questions))
+	for i := range m.poses {
+		m.poses[i] = Poses(m.info, i)
+	}
+}
+
+// PosesInRow reports whether an ask that is one choice could be taken for a permission.
+func (m *Model) PosesInRow() bool { return m.OneChoice() && m.poses[0] }
+
+// Unsent are the texts that the operator typed and that did not go out, see [Sheet.Unsent].
+func (m *Model) Unsent(sent []host.Answer, declined bool) []string {
+	return m.sheet.Unsent(sent, declined)
+}
 
 // Sheet returns what the operator has made of the ask.
 func (m *Model) Sheet() Sheet { return m.sheet }

@@ -277,7 +277,7 @@ func (m *Model) stateLines() []string {
 		if m.sheet.Back {
 			warn = "Enter declines for now and asks the agent to explain what you write."
 		}
-	case !m.sheet.OnReview() && SoundsLikePermission(m.info.Kind, m.sheet.Question()):
+	case !m.sheet.OnReview() && m.poses[m.sheet.Focus]:
 		standing := m.standing()
 		return []string{" " + m.st.Warn.Render(m.grantWords()) + m.st.Dim.Render(strings.TrimSuffix(" · "+standing, " · "))}
 	case m.twin > 0:
