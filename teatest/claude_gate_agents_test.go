@@ -11,7 +11,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
@@ -166,55 +165,6 @@ func TestGateHostileAtTheSocket(t *testing.T) {
 	if len(r.asked()) != 1 || len(r.verdicts()) != 1 {
 		t.Errorf("asked was %q, and the verdicts are %+v", r.texts(), r.verdicts())
 	}
-}
-
-// A real day, small: an agent reads three files, mends them and runs the tests, with one yes for the turn. The figures
-// are those of docs/write-gate.md.
-func TestGateRealDay(t *testing.T) {
-	t.Parallel()
-	var script []messagesapi.Step
-	r := newGateRig(t, always("turn"), func(dir string) []messagesapi.Step {
-		last := ""
-		step := func(tool string, input any) {
-			id := fmt.Sprintf("t%02d", len(script))
-			script = append(script, do(last, id, tool, input))
-			last = id
-		}
-		step("Bash", bash("git status && ls"))
-		step("Grep", map[string]string{"pattern": "TODO"})
-		step("Write", map[string]string{"file_path": filepath.Join(dir, "a.sh"), "content": "exit 1\n"})
-		step("Write", map[string]string{"file_path": filepath.Join(dir, "b.sh"), "content": "exit 0\n"})
-		step("Write", map[string]string{"file_path": filepath.Join(dir, "test.sh"), "content": "sh a.sh && sh b.sh && echo ok\n"})
-		step("Bash", bash("sh test.sh"))
-		for _, name := range []string{"a.sh", "b.sh", "test.sh"} {
-			path := filepath.Join(dir, name)
-			step("Read", map[string]string{"file_path": path})
-			from, to := "exit", "true; exit"
-			switch name {
-			case "a.sh":
-				from, to = "exit 1", "exit 0"
-			case "test.sh":
-				from, to = "echo ok", "echo all ok"
-			}
-			step("Edit", map[string]string{"file_path": path, "old_string": from, "new_string": to})
-		}
-		step("Bash", bash("sh test.sh"))
-		step("Bash", bash("git diff --stat"))
-		script = append(script, goOn(last, "Three files are mended, and the tests pass."))
-		return script
-	})
-	began := time.Now()
-	res := r.turn("mend it")
-	took := time.Since(began)
-	results := r.api.ToolResults()
-	if got := results["t12"].Text; !strings.Contains(got, "all ok") || results["t05"].IsError == false || res.Denials != 0 {
-		t.Errorf("the tests say %q, %+v", got, results["t05"])
-	}
-	calls, writes := len(script)-1, len(r.verdicts())
-	if len(r.asked()) != 1 || calls != 14 || writes != 8 {
-		t.Errorf("of %d calls %d change something, and %d were asked", calls, writes, len(r.asked()))
-	}
-	t.Logf("a real day: %d tool calls, %d of them change something, %d question, 1 keystroke, %.1f s", calls, writes, len(r.asked()), took.Seconds())
 }
 
 // A prompter that is detached while its proposal is open decides nothing; whoever comes next can.
