@@ -67,7 +67,7 @@ bench: ## all benchmarks
 lint: ## gofmt and golangci-lint
 	@bad=$$(gofmt -l .); if [ -n "$$bad" ]; then echo "gofmt would change:"; echo "$$bad"; exit 1; fi
 	$(GO) run $(GOLANGCI) config verify
-	$(GO) run $(GOLANGCI) run ./...
+	$(GO) run $(GOLANGCI) run --allow-parallel-runners ./...
 
 # go test at times reports the end of the fuzz time itself as a failure, "context deadline exceeded"; a finding
 # always names its input.

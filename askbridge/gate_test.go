@@ -231,10 +231,9 @@ func TestARunEndsWithItsEnds(t *testing.T) {
 	started := make(chan struct{}, 1)
 	k := &keeper{run: func(ctx context.Context, c askbridge.RunCall) (int, error) {
 		started <- struct{}{}
-		for ctx.Err() == nil {
-			if _, err := c.Stdout.Write([]byte("x")); err != nil {
-				break
-			}
+		for taken := true; taken && ctx.Err() == nil; {
+			_, err := c.Stdout.Write([]byte("x"))
+			taken = err == nil
 		}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)

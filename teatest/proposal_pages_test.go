@@ -81,7 +81,7 @@ func TestNoQuestionLooksLikeAProposal(t *testing.T) {
 		say(frame + "\n\n```\n" + frame + "\n```")
 		answers, err := ask(host.Asker{Agent: "scripted", Path: []string{"╔═ PROPOSAL · write"}}, q)
 		say(fmt.Sprintf("%v %v", answers, err))
-		return nil
+		return ctx.Err()
 	}
 	for _, size := range [][2]int{{80, 24}, {40, 12}, {40, 10}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {

@@ -85,28 +85,25 @@ func TestVerdictsOfAKilledProcess(t *testing.T) {
 }
 
 func TestEveryViolationOfVerdictsIsFound(t *testing.T) {
-	verdict := func(at int, change func(*host.WriteModeGranted)) func([]host.Event) []host.Event {
-		return edit(at, change)
-	}
 	for _, b := range []broken{
-		{"another turn", verdict(5, func(e *host.WriteModeGranted) { e.Turn = 2 }), "belongs to turn 2 while turn 1", 6},
+		{"another turn", edit(5, func(e *host.WriteModeGranted) { e.Turn = 2 }), "belongs to turn 2 while turn 1", 6},
 		{"no turn", func(es []host.Event) []host.Event { return slices.Insert(es, 14, es[11]) }, "belongs to turn 1, which is not open", 15},
-		{"another session", verdict(5, func(e *host.WriteModeGranted) { e.SessionID = "s2" }), `belongs to the session "s2"`, 6},
-		{"external for a turn", verdict(5, func(e *host.WriteModeGranted) { e.Effect = host.EffectExternal }), `(external) was allowed for a turn`, 6},
-		{"external by a session's grant", verdict(6, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectExternal, host.ScopeSession }), `(external) was allowed for a session`, 7},
-		{"a read for a session", verdict(5, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectRead, host.ScopeSession }), `(read) was allowed for a session`, 6},
-		{"an effect that is not known", verdict(5, func(e *host.WriteModeGranted) { e.Effect = "" }), `() was allowed for a turn`, 6},
-		{"allowed and not asked", verdict(5, func(e *host.WriteModeGranted) { e.Question = "" }), "and was not asked", 6},
-		{"asked as no ask", verdict(5, func(e *host.WriteModeGranted) { e.Question = "p9" }), "which is no ask", 6},
+		{"another session", edit(5, func(e *host.WriteModeGranted) { e.SessionID = "s2" }), `belongs to the session "s2"`, 6},
+		{"external for a turn", edit(5, func(e *host.WriteModeGranted) { e.Effect = host.EffectExternal }), `(external) was allowed for a turn`, 6},
+		{"external by a session's grant", edit(6, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectExternal, host.ScopeSession }), `(external) was allowed for a session`, 7},
+		{"a read for a session", edit(5, func(e *host.WriteModeGranted) { e.Effect, e.Scope = host.EffectRead, host.ScopeSession }), `(read) was allowed for a session`, 6},
+		{"an effect that is not known", edit(5, func(e *host.WriteModeGranted) { e.Effect = "" }), `() was allowed for a turn`, 6},
+		{"allowed and not asked", edit(5, func(e *host.WriteModeGranted) { e.Question = "" }), "and was not asked", 6},
+		{"asked as no ask", edit(5, func(e *host.WriteModeGranted) { e.Question = "p9" }), "which is no ask", 6},
 		{"asked as a question", edit(3, func(e *host.QuestionAsked) { e.Kind = host.KindQuestion }), "which is no proposal", 6},
 		{"allowed before it was answered", swap(4, 5), "was not answered", 5},
-		{"allowed though declined", verdict(9, func(e *host.WriteModeGranted) { e.Granted, e.Scope = true, host.ScopeAction }), "was not answered", 10},
-		{"a verdict of another scope", verdict(5, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), `the answer to its proposal "p1" was "turn"`, 6},
+		{"allowed though declined", edit(9, func(e *host.WriteModeGranted) { e.Granted, e.Scope = true, host.ScopeAction }), "was not answered", 10},
+		{"a verdict of another scope", edit(5, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), `the answer to its proposal "p1" was "turn"`, 6},
 		{"allowed though the answer was no", edit(4, func(e *host.QuestionAnswered) {
 			e.Answers[0] = host.TracedAnswer{Indexes: []int{3}, Labels: []string{"deny"}}
 		}), `was "deny"`, 6},
-		{"covered by a grant of another scope", verdict(6, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), "which the operator had not given", 7},
-		{"covered by nothing", verdict(5, func(e *host.WriteModeGranted) { e.Granted, e.Scope = false, "" }), "which the operator had not given", 7},
+		{"covered by a grant of another scope", edit(6, func(e *host.WriteModeGranted) { e.Scope = host.ScopeSession }), "which the operator had not given", 7},
+		{"covered by nothing", edit(5, func(e *host.WriteModeGranted) { e.Granted, e.Scope = false, "" }), "which the operator had not given", 7},
 		{"covered before it was given", swap(5, 6), "which the operator had not given", 6},
 		{"no verdict", without(5), `what became of the proposal "p1"`, 13},
 		{"no verdict of a denial", without(9), `what became of the proposal "p2"`, 13},
