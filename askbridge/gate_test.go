@@ -237,7 +237,7 @@ func TestARunEndsWithItsEnds(t *testing.T) {
 		}
 		<-ctx.Done()
 		ended <- context.Cause(ctx)
-		return 0, nil
+		return 0, context.Cause(ctx)
 	}}
 	for name, end := range map[string]func(*bridge, context.CancelFunc){
 		"cancelled": func(_ *bridge, cancel context.CancelFunc) { cancel() },

@@ -247,6 +247,16 @@ func TestTheGateFailsClosed(t *testing.T) {
 		{"no operator", ending(host.NoOperator), "nobody is there"},
 		{"asker gone", ending(host.AskerGone), "not asked to the end"},
 		{"host closing", ending(host.HostClosing), "kitsoki is closing"},
+		{"the agent is gone", func(r *rig) context.Context {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			cancel(&host.Unanswered{Outcome: host.AskerGone})
+			return r.operator(ctx, func() string { return "session" })
+		}, "not asked to the end (asker_gone)"},
+		{"past a deadline of the context", func(r *rig) context.Context {
+			ctx, cancel := context.WithDeadline(context.Background(), time.Unix(0, 0))
+			cancel()
+			return r.operator(ctx, func() string { return "session" })
+		}, "could not be asked"},
 		{"recorder fails", func(r *rig) context.Context {
 			r.broken = errors.New("disk full")
 			return r.operator(context.Background(), func() string { return "session" })
@@ -267,6 +277,17 @@ func TestTheGateFailsClosed(t *testing.T) {
 				t.Errorf("%d denials, granted %+v, ran %v", r.turn.Denials(), granted, r.ran)
 			}
 		})
+	}
+}
+
+// A bridge to which nobody gave a gate permits and runs nothing.
+func TestABridgeWithoutAGate(t *testing.T) {
+	b := host.NewBridge(host.BridgeOptions{})
+	if d := b.Permission(t.Context(), &askbridge.PermissionCall{ID: "p", Tool: "Bash"}); d.Allow || !strings.Contains(d.Message, "no gate") {
+		t.Errorf("%+v", d)
+	}
+	if _, err := b.Run(t.Context(), askbridge.RunCall{Token: "t"}); err == nil {
+		t.Error("it ran")
 	}
 }
 
