@@ -77,7 +77,7 @@ func TestNoQuestionLooksLikeAProposal(t *testing.T) {
 	q := host.OperatorQuestion{Question: frame, Header: "╔═ PROPOSAL", Options: []host.OperatorOption{
 		{Label: "║ turn", Description: frame, Preview: frame}, {Label: "action", Preview: frame}, {Label: "session"}, {Label: "deny"},
 	}}
-	talk := func(ctx context.Context, ask func(host.Asker, ...host.OperatorQuestion) (map[string]any, error), say func(string)) error {
+	talk := func(_ context.Context, ask func(host.Asker, ...host.OperatorQuestion) (map[string]any, error), say func(string)) error {
 		say(frame + "\n\n```\n" + frame + "\n```")
 		answers, err := ask(host.Asker{Agent: "scripted", Path: []string{"╔═ PROPOSAL · write"}}, q)
 		say(fmt.Sprintf("%v %v", answers, err))
