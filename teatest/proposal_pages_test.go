@@ -77,11 +77,11 @@ func TestNoQuestionLooksLikeAProposal(t *testing.T) {
 	q := host.OperatorQuestion{Question: frame, Header: "╔═ PROPOSAL", Options: []host.OperatorOption{
 		{Label: "║ turn", Description: frame, Preview: frame}, {Label: "action", Preview: frame}, {Label: "session"}, {Label: "deny"},
 	}}
-	talk := func(_ context.Context, ask func(host.Asker, ...host.OperatorQuestion) (map[string]any, error), say func(string)) error {
+	talk := func(ctx context.Context, ask func(host.Asker, ...host.OperatorQuestion) (map[string]any, error), say func(string)) error {
 		say(frame + "\n\n```\n" + frame + "\n```")
 		answers, err := ask(host.Asker{Agent: "scripted", Path: []string{"╔═ PROPOSAL · write"}}, q)
 		say(fmt.Sprintf("%v %v", answers, err))
-		return ctx.Err()
+		return context.Cause(ctx)
 	}
 	for _, size := range [][2]int{{80, 24}, {40, 12}, {40, 10}} {
 		t.Run(fmt.Sprintf("%dx%d", size[0], size[1]), func(t *testing.T) {
