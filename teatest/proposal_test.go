@@ -67,6 +67,12 @@ func propose(ctx context.Context, board host.OperatorPrompter, id string, p *hos
 	answers, err := board.Ask(host.WithAskRequest(ctx, host.AskRequest{
 		ID: id, Kind: host.KindProposal, Proposal: p, Asker: builder,
 	}), sessionID(ctx), []host.OperatorQuestion{q})
+	row, _ := answers[q.Question].(string)
+	if judged, ok := ctx.Value(judgedKey{}).(func(proposal, row string) error); ok {
+		if err := judged(id, row); err != nil {
+			return err.Error()
+		}
+	}
 	if err != nil {
 		return "The gate heard " + err.Error() + "."
 	}

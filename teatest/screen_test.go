@@ -86,6 +86,7 @@ type (
 	promptKey  struct{}
 	clockKey   struct{}
 	shownKey   struct{}
+	judgedKey  struct{} // of what writes a verdict of the gate
 )
 
 // clockOf is the clock of the test.
@@ -112,6 +113,8 @@ type gated struct {
 	gate  <-chan struct{}
 	clock *hosttest.Clock
 	shown func() int // asks that have been on the screen at once
+
+	judged func(proposal, row string) error // writes a gate's verdict
 }
 
 func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, obs agent.Observer) (agent.Result, error) {
@@ -120,7 +123,8 @@ func (g gated) Run(ctx context.Context, cmd agent.Command, req agent.Request, ob
 	case <-ctx.Done():
 		return agent.Result{}, context.Cause(ctx)
 	}
-	return g.play.Run(context.WithValue(context.WithValue(ctx, clockKey{}, g.clock), shownKey{}, g.shown), cmd, req, obs)
+	ctx = context.WithValue(context.WithValue(ctx, clockKey{}, g.clock), shownKey{}, g.shown)
+	return g.play.Run(context.WithValue(ctx, judgedKey{}, g.judged), cmd, req, obs)
 }
 
 // screen is the real program with a session, on a terminal that is only a size.
@@ -179,8 +183,22 @@ func open(t *testing.T, width, height int, agentPlay play) *screen {
 	t.Helper()
 	s := &screen{t: t, clock: hosttest.NewClock(), gate: make(chan struct{})}
 	state := t.TempDir()
-	manager := session.NewManager(session.ManagerOptions{
-		Runner: gated{agentPlay, s.gate, s.clock, s.shown}, State: state, Clock: s.clock, Agents: []string{"scripted"},
+	var manager *session.Manager
+	judged := func(proposal, row string) error {
+		snap, err := s.sess.Snapshot(context.Background())
+		if err != nil {
+			return err
+		}
+		e := host.WriteModeGranted{
+			SessionID: snap.ID, Turn: snap.Turn, Action: proposal, Effect: host.EffectWrite, By: "operator", Hash: proposal, Question: proposal,
+		}
+		if row != "" && row != host.Deny {
+			e.Granted, e.Scope = true, host.Scope(row)
+		}
+		return manager.Record(context.Background(), e)
+	}
+	manager = session.NewManager(session.ManagerOptions{
+		Runner: gated{agentPlay, s.gate, s.clock, s.shown, judged}, State: state, Clock: s.clock, Agents: []string{"scripted"},
 		Agent: func(name string) (agent.Command, error) { return agent.Command{Name: name}, nil },
 	})
 	var err error
