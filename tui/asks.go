@@ -27,6 +27,7 @@ type openAsk struct {
 	declined bool          // a reason goes out with it
 	saved    []host.Draft  // as the switchboard has them
 	saving   bool
+	over     *askEndedMsg // it ended while it was being sent
 }
 
 type (
@@ -164,6 +165,10 @@ func (m *Model) settled(msg settledMsg) {
 		}
 	case errors.As(msg.err, &fields):
 		a.form.Say(fields.Error())
+	case a.over != nil:
+		m.ended(*a.over)
+	case a.elsewhere(m) && unresolved(msg.err):
+		a.form.Say("not known to be sent: " + msg.err.Error())
 	default:
 		end := host.Resolution{Outcome: host.Cancelled, Reason: msg.err.Error()}
 		var r *host.Resolution
@@ -231,6 +236,7 @@ func (m *Model) saved(msg savedMsg) tea.Cmd {
 		return nil
 	}
 	a.saving, a.saved = false, msg.drafts
+	m.takeDrafts(a)
 	if msg.err != nil {
 		return nil // an ask that is over keeps what is on the screen
 	}
@@ -246,14 +252,14 @@ func sameDraft(a, b host.Draft) bool {
 // screen does not jump under the operator's hands.
 func (m *Model) ended(msg askEndedMsg) {
 	a := m.find(msg.id)
-	if a == nil || a.form.Ended() || a.sending {
+	switch {
+	case a == nil || a.form.Ended():
+		return
+	case a.sending:
+		a.over = &msg
 		return
 	}
-	why := strings.ReplaceAll(string(msg.end.Outcome), "_", " ")
-	if msg.end.Surface != "" && msg.end.Surface != surfaceName {
-		why += " on " + msg.end.Surface
-	}
-	a.form.End(why)
+	a.form.End(m.endedBy(msg.end))
 	if m.front() == a && !m.exiting() {
 		m.guard.Arm(m.now())
 		return

@@ -86,6 +86,7 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 
 	select {
 	case err := <-over:
+		m.exit.Unsent = m.unsent()
 		return verdict(m.exit, err)
 	case sig := <-signals:
 		return endBySignal(p, m, sig, over)
