@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -83,7 +84,9 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	tmux.Require(t)
 	t.Parallel()
 	env := claudecli.Env(t, "http://127.0.0.1:9")
-	owner := asking(t, env, askSteps+strings.ReplaceAll(strings.ReplaceAll(askSteps, "Port", "Host"), "id: a", "id: b"))
+	owner := asking(t, env, askSteps+`  - ask: {id: b, questions: [{question: Host?, header: Host, options: [{label: here}, {label: there}], multiSelect: false}]}
+  - say: 'on {{answer "b" "Host?"}}'
+`)
 	out, err := run(t, env, "sessions")
 	if want := fmt.Sprintf("live, process %d", owner.PID()); err != nil || !strings.Contains(out, want) {
 		t.Errorf("the list of sessions has no %q: %v\n%s", want, err, out)
@@ -112,8 +115,8 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	owner.Keys("1", "Enter")
 	second.WaitFor(fmt.Sprintf("answered on terminal %d at ", owner.PID()))
 	second.Keys("Escape")
-	second.WaitFor("got one")
-	owner.WaitFor("got one")
+	second.WaitFor("on here")
+	owner.WaitFor("on here")
 	leave(t, second)
 	second.WaitFor("goes on in process")
 	quit(t, owner)
@@ -168,4 +171,57 @@ func checkNoKitsokiLeft(t *testing.T, env []string) {
 			_ = unix.Kill(pid, unix.SIGKILL)
 		}
 	}
+}
+
+// A second kitsoki joins the first: three asks of two processes are answered from one terminal, and nothing opens over
+// its composer by itself.
+func TestTwoKitsokiHaveOneInbox(t *testing.T) {
+	tmux.Require(t)
+	t.Parallel()
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	desk := tmux.Start(t, 100, 24, env, program(t), "demo", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, scenarioHead+askSteps))
+	desk.WaitFor("This is a demo")
+	other := asking(t, env, `  - together:
+      - ask: {id: a, questions: [{question: Port?, header: Port, options: [{label: eighty}, {label: ninety}], multiSelect: false}]}
+      - ask: {id: b, questions: [{question: Host?, header: Host, options: [{label: here}, {label: there}], multiSelect: false}]}
+  - say: 'port {{answer "a" "Port?"}}, host {{answer "b" "Host?"}}'
+`)
+	desk.WaitFor(fmt.Sprintf("(process %d)", other.PID()))
+	desk.WaitFor("2 wait")
+	desk.Type("work of mine")
+	desk.WaitFor("work of mine")
+	quiet()
+	desk.Keys("Enter") // its own ask opens by itself, and those of the other process do not
+	desk.WaitFor("Port?")
+	desk.WaitFor("1 ( ) one")
+	quiet()
+	desk.Keys("2", "Enter")
+	desk.WaitFor("got two")
+	desk.WaitFor("2 wait")
+	quiet()
+	desk.Keys("C-o")
+	desk.WaitFor("inbox: 2 open")
+	desk.WaitFor(fmt.Sprintf("(process %d): scripted", other.PID()))
+	quiet()
+	desk.Keys("1")
+	desk.WaitFor("Enter sends")
+	desk.Keys("Enter")
+	other.WaitFor(fmt.Sprintf("answered on terminal %d at ", desk.PID()))
+	desk.WaitFor("inbox: 1 open")
+	quiet()
+	desk.Keys("2")
+	desk.WaitFor("Enter sends")
+	desk.Keys("Enter")
+	desk.WaitFor("inbox: 0 open")
+	quiet()
+	other.Keys("Escape")
+	other.WaitMatch(regexp.MustCompile(`port eighty, host there|port ninety, host here`)) // whichever came first
+	desk.Keys("Tab")
+	desk.WaitFor("settled: 3 of 3")
+	desk.Keys("Escape")
+	quit(t, desk)
+	quit(t, other)
+	checkNoKitsokiLeft(t, env)
+	checkNothingLeft(t, env)
+	checkTraces(t, lookup(env, "XDG_STATE_HOME"))
 }

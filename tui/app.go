@@ -40,6 +40,11 @@ type Options struct {
 	Copy    bool                // whether the terminal's clipboard may be written
 	Getenv  func(string) string // for the choice of an editor; nil: the process's environment
 	Surface string              // what the terminal is called where surfaces are named; empty: "terminal"
+
+	// Elsewhere brings the asks of other processes until it is stopped; nil: there are none. They open by themselves
+	// only with OpenElsewhere.
+	Elsewhere     func(show ShowElsewhere) (stop func())
+	OpenElsewhere bool
 }
 
 // Input is what knows when keys came.

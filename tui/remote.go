@@ -114,7 +114,7 @@ func (m *Model) takeDrafts(a *openAsk) {
 }
 
 // elsewhere reports whether an ask is one of another process.
-func (a *openAsk) elsewhere(m *Model) bool { return m.paneOf(a).remote != nil }
+func (a *openAsk) elsewhere(m *Model) bool { return a.from != nil || m.paneOf(a).remote != nil }
 
 // ending counts the open asks that end with this program.
 func (m *Model) ending() int {

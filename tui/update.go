@@ -63,7 +63,7 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case askOpenedMsg:
-		return m.askOpened(msg.ask)
+		return m.askOpened(msg.ask, msg.from)
 	case askChangedMsg:
 		if a := m.find(msg.info.ID); a != nil {
 			a.form.SetInfo(msg.info)

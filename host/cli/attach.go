@@ -57,7 +57,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string) error {
 		return err
 	}
 	opt := f.screen
-	opt.Theme, opt.Surface = f.theme, control.Surface(os.Getpid())
+	opt.Theme, opt.Surface, opt.Elsewhere = f.theme, control.Surface(os.Getpid()), f.elsewhere()
 	end, err := f.show(cmd, opt, one.client.Session(one.ID))
 	if err != nil {
 		return &exitError{code: exitFailed, err: err}
@@ -153,6 +153,20 @@ func completeLive(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.She
 // terminalOptions are those of the screen that a process has of its own.
 func (f *runFlags) terminalOptions(p *process) tui.Options {
 	opt := f.screen
-	opt.Opener, opt.Hint, opt.Theme = p.manager, f.hint, f.theme
+	opt.Opener, opt.Hint, opt.Theme, opt.Elsewhere = p.manager, f.hint, f.theme, f.elsewhere()
 	return opt
+}
+
+// elsewhere brings the asks of every other kitsoki to a screen; nil where they are not wanted, or cannot be found.
+func (f *runFlags) elsewhere() func(tui.ShowElsewhere) func() {
+	runtimeDir, err := askbridge.RuntimeDir(os.Getenv)
+	if err != nil || !f.others {
+		return nil
+	}
+	return func(show tui.ShowElsewhere) func() {
+		o := control.Follow(context.Background(), runtimeDir, control.Surface(os.Getpid()), func(ctx context.Context, c *control.Client, a host.Ask, q control.Question) {
+			show(ctx, a, tui.Origin{Title: q.Title, PID: c.PID(), Session: c.Session(q.SessionID)})
+		})
+		return o.Close
+	}
 }

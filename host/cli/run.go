@@ -50,6 +50,7 @@ type runFlags struct {
 	scenario string
 	hint     string
 	screen   tui.Options // what the settings say of the screen
+	others   bool        // asks of other kitsoki are shown too
 }
 
 // addRunFlags adds the flags that every command with a terminal has.

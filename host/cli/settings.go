@@ -35,7 +35,9 @@ func (f *runFlags) settle(cmd *cobra.Command) error {
 			set()
 		}
 	}
+	f.others = s.Elsewhere != "off"
 	f.screen, err = screenOptions(s)
+	f.screen.OpenElsewhere = s.Elsewhere == "open"
 	return err
 }
 

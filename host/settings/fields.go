@@ -67,6 +67,7 @@ func fields() []field {
 		{"access", oneOf(func(s *Settings) *string { return &s.Access }, Accesses()...)},
 		{"ask_wait", duration(func(s *Settings) *time.Duration { return &s.AskWait }, time.Nanosecond)},
 		{"on_hangup", oneOf(func(s *Settings) *string { return &s.OnHangup }, Hangups()...)},
+		{"elsewhere", oneOf(func(s *Settings) *string { return &s.Elsewhere }, "list", "open", "off")},
 		{"theme", oneOf(func(s *Settings) *string { return &s.Theme }, Themes()...)},
 		{"notify.bell", yesNo(func(s *Settings) *bool { return &s.Notify.Bell })},
 		{"notify.osc", oneOf(func(s *Settings) *string { return &s.Notify.OSC }, "off", "9", "777")},
