@@ -45,6 +45,8 @@ type Options struct {
 	// only with OpenElsewhere.
 	Elsewhere     func(show ShowElsewhere) (stop func())
 	OpenElsewhere bool
+
+	Detach bool // what runs can go on without the terminal: quitting offers it
 }
 
 // Input is what knows when keys came.

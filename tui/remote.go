@@ -126,3 +126,6 @@ func (m *Model) ending() int {
 	}
 	return n
 }
+
+// mayDetach reports whether something runs that can go on without the terminal.
+func (m *Model) mayDetach() bool { return m.opt.Detach && m.running()+m.ending() > 0 }
