@@ -72,16 +72,16 @@ func (m *Model) leaving() []*pane {
 	return out
 }
 
-// unsent is what was typed in sessions that are gone: nobody keeps it.
+// unsent is what was typed and is kept nowhere: of sessions that are gone, or that have another terminal's desk.
 func (m *Model) unsent() []string {
 	var out []string
 	for _, p := range m.panes {
-		if !p.gone {
+		if !p.gone && !p.apart {
 			continue
 		}
 		out = append(out, p.kept...)
 		for _, a := range m.asks {
-			if m.paneOf(a) == p {
+			if p.gone && m.paneOf(a) == p {
 				out = append(out, a.form.Sheet().Unsent(nil, false)...)
 			}
 		}

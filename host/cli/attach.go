@@ -60,6 +60,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string) error {
 	}
 	opt := f.screen
 	opt.Theme, opt.Surface, opt.Elsewhere = f.theme, control.Surface(os.Getpid()), f.elsewhere()
+	opt.Apart = !one.alone
 	end, err := f.show(cmd, opt, one.client.Session(one.ID))
 	if err != nil {
 		return &exitError{code: exitFailed, err: err}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -128,14 +127,21 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if exit.Lost {
 		why = host.NoOperator
 	}
-	busy, _ := p.busy()
-	goesOn := exit.Detached || (busy && exit.Lost && f.onHangup == hangupStay)
-	if goesOn && err == nil {
+	if err == nil && f.goesOn(p, exit) {
+		p.manager.Board().Declare(nil)
 		if err = p.leaveTerminal(cmd.OutOrStdout(), exit); err == nil {
 			exit.Signal, why = p.linger(signals, false), host.HostClosing
 		}
 	}
 	return f.finish(cmd, p, exit, err, why)
+}
+
+// goesOn reports whether work goes on without the terminal: because the operator says so, or because the terminal was
+// lost. A signal that ends the process ends it, whatever the terminal does.
+func (f *runFlags) goesOn(p *process, exit ending) bool {
+	lost := exit.Lost && (exit.Signal == nil || exit.Signal == syscall.SIGHUP)
+	busy, _ := p.busy()
+	return exit.Detached || (lost && busy && f.onHangup == hangupStay)
 }
 
 // check reads the settings and looks at what can be wrong with the flags before anything is made.
@@ -257,12 +263,33 @@ func (f *runFlags) show(cmd *cobra.Command, opt tui.Options, s session.Client) (
 		exit, err := tui.Run(cmd.Context(), opt, tui.Terminal{In: in, Out: out}, s)
 		return ending{Exit: exit}, err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	return lines(cmd, s, isTerminal(in))
+}
+
+// lines runs line mode. A terminal on its input can be lost.
+func lines(cmd *cobra.Command, s session.Client, terminal bool) (ending, error) {
+	signals, release := catch()
+	defer release()
+	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	exit, err := linemode.Run(ctx, linemode.Options{Client: s, In: in, Out: out})
+	came := make(chan os.Signal, 1)
+	go func() {
+		select {
+		case sig := <-signals:
+			came <- sig
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	exit, err := linemode.Run(ctx, linemode.Options{Client: s, In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
 	end := ending{failed: exit.Failed}
-	if ctx.Err() != nil {
-		end.Signal = syscall.SIGTERM
+	select {
+	case end.Signal = <-came:
+		end.Lost = terminal && end.Signal == syscall.SIGHUP
+	default:
+	}
+	if terminal && errors.Is(err, syscall.EIO) {
+		end.Lost, err = true, nil
 	}
 	return end, err
 }
