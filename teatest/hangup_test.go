@@ -15,6 +15,7 @@ import (
 
 	"example.com/kitsoki/host/control"
 	"example.com/kitsoki/teatest/claudecli"
+	"example.com/kitsoki/teatest/messagesapi"
 	"example.com/kitsoki/teatest/needs"
 	"example.com/kitsoki/teatest/tmux"
 )
@@ -235,4 +236,43 @@ func processorTimeOf(t *testing.T, pid int) time.Duration {
 		t.Fatal(err)
 	}
 	return time.Duration(user+system) * 10 * time.Millisecond // Linux tells it in hundredths
+}
+
+// The real agent waits for its answer while the terminal is lost, gets it from the next one, as the result of the call
+// that asked, and goes on.
+func TestClaudeOutlivesTheTerminal(t *testing.T) {
+	t.Parallel()
+	after := messagesapi.Step{When: messagesapi.HasToolResult(), Reply: messagesapi.Say("Then that.")}
+	l := last(t, first(), after)
+	l.askedWithDraft("build it", "half an answer")
+	owner := l.Pane
+	l.CloseSession()
+	second := tmux.Start(t, 100, 30, l.env, program(t), "attach")
+	second.WaitFor("half an answer")
+	quiet()
+	second.Keys("Enter")
+	second.WaitFor("Enter accept")
+	quiet()
+	second.Keys("Enter")
+	second.WaitFor("Then that.")
+	leave(t, second)
+	if code := owner.WaitExit(); code != 130 {
+		t.Errorf("exit code %d", code)
+	}
+	got := ""
+	for _, r := range l.api.Requests() {
+		for _, m := range r.Messages {
+			for _, c := range m.Content {
+				if c.Type == "tool_result" && c.ID == "toolu_db" && !c.IsError {
+					got = c.Text
+				}
+			}
+		}
+	}
+	if !strings.Contains(got, "half an answer") {
+		t.Errorf("the call's result is %q", got)
+	}
+	checkNoKitsokiLeft(t, l.env)
+	checkTrace(t, l.env)
+	checkNothingLeft(t, l.env)
 }
