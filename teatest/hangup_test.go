@@ -276,3 +276,29 @@ func TestClaudeOutlivesTheTerminal(t *testing.T) {
 	checkTrace(t, l.env)
 	checkNothingLeft(t, l.env)
 }
+
+// So it is where everything is lines.
+func TestLineModeOutlivesItsTerminal(t *testing.T) {
+	t.Parallel()
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	term := openTerminal(t, env, program(t), "demo", "--plain", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, scenarioHead+askSteps))
+	term.sees("Type what the agent should do")
+	term.sends("begin it\r")
+	term.sees("answer with a row")
+	signal(t, term.cmd.Process.Pid, unix.SIGHUP)
+	var out string
+	if !eventually(func() bool { out, _ = run(t, env, "sessions"); return strings.Contains(out, "detached, process") }) {
+		t.Fatalf("it did not go on: %s", out)
+	}
+	rows := workOf(t, env)
+	if len(rows) != 2 || rows[0].Kind != control.RowQuestion {
+		t.Fatalf("the ask is not there: %+v", rows)
+	}
+	if out, err := run(t, env, "sessions", "stop", rows[0].SessionID); err != nil {
+		t.Errorf("not stopped: %v\n%s", err, out)
+	}
+	term.waitExit()
+	checkNobodyLeft(t, env)
+	checkTrace(t, env)
+	checkNothingLeft(t, env)
+}

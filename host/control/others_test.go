@@ -162,3 +162,42 @@ func TestTerminalsAreToldApart(t *testing.T) {
 		t.Errorf("a process with a terminal was stopped from elsewhere: %v", err)
 	}
 }
+
+// A surface whose process is lost is told that the ask was lost, not that it ended.
+func TestAttachedSurfaceOfALostProcess(t *testing.T) {
+	r := newRig(t, asks)
+	ready, ended := make(chan struct{}, 1), make(chan error, 1)
+	detach, err := r.client.Session(r.session.ID()).Attach("one", host.PrompterFunc(func(ctx context.Context, _ string, _ []host.OperatorQuestion) (map[string]any, error) {
+		ready <- struct{}{}
+		<-ctx.Done()
+		ended <- context.Cause(ctx)
+		return nil, context.Cause(ctx)
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer detach()
+	r.startAsking()
+	receive(t, ready)
+	if err := r.server.rpc.Close(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if err := receive(t, ended); !errors.Is(err, host.ErrLost) {
+		t.Errorf("it ended with %v", err)
+	}
+}
+
+// The socket of a killed process goes, and no other.
+func TestSweepOfSockets(t *testing.T) {
+	r := newRig(t, asks)
+	dead := filepath.Join(filepath.Dir(r.server.Path()), "control-99999999-dead.sock") // beyond what Linux gives out
+	if err := os.WriteFile(dead, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := Sweep(filepath.Dir(dead)); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := Find(filepath.Dir(dead)); err != nil || len(left) != 1 || left[0] != r.server.Path() {
+		t.Errorf("left are %v, %v", left, err)
+	}
+}
