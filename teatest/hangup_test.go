@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -70,7 +71,8 @@ func TestWorkOutlivesItsTerminal(t *testing.T) {
 func TestDetachAttachAndStop(t *testing.T) {
 	tmux.Require(t)
 	t.Parallel()
-	env := claudecli.Env(t, "http://127.0.0.1:9")
+	notice := filepath.Join(t.TempDir(), "notice")
+	env := claudecli.Env(t, "http://127.0.0.1:9", "KITSOKI_NOTIFY_ON_ASK=cat >"+notice, "KITSOKI_NOTIFY_AFTER=0s")
 	out, err := run(t, env, "demo", "--detach", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, scenarioHead+askSteps), "do it")
 	if err != nil || !strings.Contains(out, "runs in the background") {
 		t.Fatalf("not started: %v\n%s", err, out)
@@ -78,6 +80,9 @@ func TestDetachAttachAndStop(t *testing.T) {
 	var rows []control.Row
 	if !eventually(func() bool { rows = workOf(t, env); return len(rows) == 2 && rows[0].Kind == control.RowQuestion }) {
 		t.Fatalf("the ask is not there: %+v", rows)
+	}
+	if !eventually(func() bool { raw, _ := os.ReadFile(notice); return strings.Contains(string(raw), "Port?") }) {
+		t.Error("the operator's program was not told of the ask")
 	}
 	id := rows[0].SessionID
 	if out, err := run(t, env, "demo", "--resume", id); err == nil || !strings.Contains(out, "kitsoki sessions attach "+id) {

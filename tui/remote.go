@@ -129,3 +129,8 @@ func (m *Model) ending() int {
 
 // mayDetach reports whether something runs that can go on without the terminal.
 func (m *Model) mayDetach() bool { return m.opt.Detach && m.running()+m.ending() > 0 }
+
+// toldElsewhere reports whether the operator's program is told of an ask by its own process, and was not to be told twice.
+func (m *Model) toldElsewhere(a *openAsk) bool {
+	return a.from != nil || (m.opt.Apart && a.elsewhere(m))
+}

@@ -128,7 +128,7 @@ func (f *runFlags) background(cmd *cobra.Command) error {
 	if err := say(ready{ID: s.ID(), PID: os.Getpid()}); err != nil { // whoever started it is gone
 		return errors.Join(err, f.finish(cmd, p, ending{}, nil, host.HostClosing))
 	}
-	sig := p.linger(signals, len(prompt) == 0)
+	sig := p.linger(signals, f.screen.Signals, len(prompt) == 0)
 	cmd.SetOut(io.Discard)
 	end := ending{}
 	end.Signal = sig

@@ -16,7 +16,10 @@ import (
 	"github.com/spf13/cobra"
 	"golang.org/x/sys/unix"
 
+	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/session"
+	"example.com/kitsoki/tui"
+	screensignals "example.com/kitsoki/tui/signals"
 )
 
 // What becomes of the work when the terminal is lost.
@@ -57,8 +60,9 @@ func (p *process) busy() (busy, open bool) {
 // linger keeps a process without a terminal going until it is told to end, by a signal or from another process, or has
 // nothing left to do. The presence that was declared for it is its own until then. With wait it first waits until
 // somebody has come. It returns the signal; nil: there was none.
-func (p *process) linger(signals <-chan os.Signal, wait bool) os.Signal {
+func (p *process) linger(signals <-chan os.Signal, told tui.Signals, wait bool) os.Signal {
 	p.detached.Store(true)
+	defer p.tell(told)()
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
 	rested := time.Now()
@@ -83,6 +87,26 @@ func (p *process) linger(signals <-chan os.Signal, wait bool) os.Signal {
 			}
 		}
 	}
+}
+
+// tell has the operator's program told of asks that stay open while no terminal is there to do so.
+func (p *process) tell(s tui.Signals) (stop func()) {
+	if !s.OnAsk {
+		return func() {}
+	}
+	return p.manager.Board().Attach("notify.on_ask", host.PrompterFunc(func(ctx context.Context, _ string, _ []host.OperatorQuestion) (map[string]any, error) {
+		after := time.NewTimer(s.After)
+		defer after.Stop()
+		select {
+		case <-after.C:
+			if a, ok := host.AskFrom(ctx); ok && p.control.Attached() == 0 {
+				_ = s.Run(ctx, screensignals.NoticeOf(a.Info())) // there is no screen that it could be said on
+			}
+			<-ctx.Done()
+		case <-ctx.Done():
+		}
+		return nil, context.Cause(ctx)
+	}), nil)
 }
 
 // leaveTerminal lets go of the terminal: nothing is read from it or written to it any more, whoever tries. One that is

@@ -130,7 +130,7 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if err == nil && f.goesOn(p, exit) {
 		p.manager.Board().Declare(nil)
 		if err = p.leaveTerminal(cmd.OutOrStdout(), exit); err == nil {
-			exit.Signal, why = p.linger(signals, false), host.HostClosing
+			exit.Signal, why = p.linger(signals, f.screen.Signals, false), host.HostClosing
 		}
 	}
 	return f.finish(cmd, p, exit, err, why)
