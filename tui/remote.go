@@ -92,6 +92,21 @@ func (m *Model) unsent() []string {
 	return out
 }
 
+// lost is what was typed into an ask that ended and did not go out with it. What was typed on another surface, while an
+// answer or a decline of another one ended the ask, is theirs to keep.
+func (a *openAsk) lost() []string {
+	texts := a.form.Sheet().Unsent(nil, false)
+	if !a.settled {
+		return texts
+	}
+	for i, d := range a.form.Sheet().Drafts {
+		if a.theirs[i] && sameDraft(d, a.saved[i]) {
+			texts = slices.DeleteFunc(texts, func(t string) bool { return t == d.Text || t == d.Note })
+		}
+	}
+	return texts
+}
+
 // takeDrafts takes over what was made of an ask on another surface, where nothing newer was made of it here.
 func (m *Model) takeDrafts(a *openAsk) {
 	if a.saving || a.sending || a.form.Ended() {
@@ -102,7 +117,7 @@ func (m *Model) takeDrafts(a *openAsk) {
 		if d.Rev <= before.Rev || !sameDraft(a.form.Sheet().Drafts[i], before) {
 			continue
 		}
-		a.saved[i] = d
+		a.saved[i], a.theirs[i] = d, true
 		if sameDraft(d, before) {
 			continue
 		}
