@@ -234,3 +234,32 @@ func TestTwoKitsokiHaveOneInbox(t *testing.T) {
 	checkNothingLeft(t, env)
 	checkTraces(t, lookup(env, "XDG_STATE_HOME"))
 }
+
+// Another kitsoki that hangs does not hold up this one: an answer to it waits for it alone.
+func TestHungKitsokiHoldsUpNoOther(t *testing.T) {
+	tmux.Require(t)
+	t.Parallel()
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	other := asking(t, env, askSteps)
+	desk := tmux.Start(t, 100, 24, env, program(t), "demo", "--cwd", t.TempDir())
+	desk.WaitFor(fmt.Sprintf("(process %d)", other.PID()))
+	quiet()
+	desk.Keys("C-o")
+	desk.WaitFor("1 ( ) one")
+	signal(t, other.PID(), unix.SIGSTOP)
+	quiet()
+	desk.Keys("2", "Enter")
+	now := desk.WaitMatch(regexp.MustCompile(`waits (\d:\d\d)`))[1]
+	desk.WaitUntil("the countdown to go on", func(screen string) bool { return !strings.Contains(screen, "waits "+now) })
+	desk.Keys("F1")
+	desk.WaitFor("Keys in this ask")
+	desk.Keys("F1")
+	signal(t, other.PID(), unix.SIGCONT)
+	other.WaitFor(fmt.Sprintf("answered on terminal %d at ", desk.PID()))
+	other.Keys("Escape")
+	other.WaitFor("got two")
+	quit(t, desk)
+	quit(t, other)
+	checkNoKitsokiLeft(t, env)
+	checkNothingLeft(t, env)
+}
