@@ -144,11 +144,14 @@ func checkTraces(t *testing.T, dir string) {
 }
 
 // checkNothingLeft checks that no socket, token or directory is left in the runtime directory, but for those of
-// processes that run.
-func checkNothingLeft(t *testing.T, env []string) {
+// processes that run and what has one of the prefixes.
+func checkNothingLeft(t *testing.T, env []string, but ...string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(lookup(env, "XDG_RUNTIME_DIR"), "kitsoki", "*"))
 	left = slices.DeleteFunc(left, func(path string) bool {
+		if slices.ContainsFunc(but, func(prefix string) bool { return strings.HasPrefix(filepath.Base(path), prefix) }) {
+			return true
+		}
 		name, ok := strings.CutPrefix(filepath.Base(path), "control-")
 		pid, _, _ := strings.Cut(name, "-")
 		n, err := strconv.Atoi(pid)

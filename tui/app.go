@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -38,6 +39,18 @@ type Options struct {
 	Emit    func(string) error  // writes to the terminal beside the screen; nil: nothing is written
 	Copy    bool                // whether the terminal's clipboard may be written
 	Getenv  func(string) string // for the choice of an editor; nil: the process's environment
+	Surface string              // what the terminal is called where surfaces are named; empty: "terminal"
+
+	// Elsewhere brings the asks of other processes until it is stopped; nil: there are none. They open by themselves
+	// only with OpenElsewhere.
+	Elsewhere     func(show ShowElsewhere) (stop func())
+	OpenElsewhere bool
+
+	// Apart leaves the prompt of a session of another process to the terminal that works on it: the composer begins empty,
+	// and what is typed in it is this terminal's alone.
+	Apart bool
+
+	Detach bool // what runs can go on without the terminal: quitting offers it
 }
 
 // Input is what knows when keys came.
@@ -93,6 +106,7 @@ func NewModel(ctx context.Context, opt Options, send func(tea.Msg)) *Model {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+	opt.Surface = cmp.Or(opt.Surface, surfaceName)
 	m := &Model{
 		opt: opt, width: 80, height: 24, prompter: NewPrompter(send), proposed: map[string]host.AskInfo{},
 		io: func(do func(context.Context) tea.Msg) tea.Cmd {

@@ -178,7 +178,7 @@ func (p *inboxPage) where(a *openAsk) string {
 	info := a.form.Info()
 	pane := p.m.paneOf(a)
 	dir := info.Asker.Dir
-	if dir == "" {
+	if dir == "" && a.from == nil {
 		dir = pane.snap.Dir
 	}
 	twin := ""
@@ -192,7 +192,7 @@ func (p *inboxPage) where(a *openAsk) string {
 			return twin + " · " + text
 		}
 	}
-	if pane.snap.Branch != "" && dir == pane.snap.Dir {
+	if a.from == nil && pane.snap.Branch != "" && dir == pane.snap.Dir {
 		text += " on " + pane.snap.Branch
 	}
 	if twin != "" {

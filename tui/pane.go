@@ -34,6 +34,9 @@ type pane struct {
 	saved    session.Desk
 	saving   bool
 	closing  bool
+	remote   remote // of another process; nil: of this one
+	gone     bool   // it is not there any more
+	apart    bool   // another terminal works on its desk
 }
 
 // The messages of panes.
@@ -57,7 +60,7 @@ type (
 
 // attach makes a pane of a session. It may wait.
 func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error) {
-	detach, err := client.Attach(surfaceName, m.prompter)
+	detach, err := client.Attach(m.opt.Surface, m.prompter)
 	if err != nil {
 		return nil, err
 	}
@@ -70,6 +73,11 @@ func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error
 	p := &pane{
 		client: client, detach: detach, snap: snap, saved: desk, kept: desk.Kept, past: history{sent: desk.History},
 		log: transcript.New(m.opt.Styles), composer: field.New(m.opt.Keys.NewLine, m.opt.Styles.Plain),
+	}
+	p.remote, _ = client.(remote)
+	if p.apart = p.remote != nil && m.opt.Apart; p.apart {
+		p.kept = nil
+		return p, nil
 	}
 	p.composer.Set(desk.Prompt)
 	return p, nil
@@ -103,6 +111,9 @@ func (m *Model) poll(p *pane) tea.Cmd {
 func (m *Model) events(msg eventsMsg) tea.Cmd {
 	p := msg.pane
 	switch {
+	case errors.Is(msg.err, session.ErrClosed) && p.remote != nil:
+		m.paneGone(p)
+		return nil
 	case errors.Is(msg.err, session.ErrClosed), errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
@@ -113,6 +124,7 @@ func (m *Model) events(msg eventsMsg) tea.Cmd {
 		p.log.Note("some lines were left out here: more came than could be kept")
 	}
 	for _, e := range msg.batch.Events {
+		e.Surface = m.surface(e.Surface)
 		m.write(p, e)
 		p.after = e.Seq
 		m.remember(p, e)
@@ -228,7 +240,7 @@ func (m *Model) closed(msg closedMsg) {
 // saveDesk brings what is written in a pane to its session, where it is kept.
 func (m *Model) saveDesk(p *pane) tea.Cmd {
 	now := session.Desk{Prompt: p.composer.Value(), Kept: p.kept, History: p.past.sent}
-	if p.saving || (now.Prompt == p.saved.Prompt && slices.Equal(now.Kept, p.saved.Kept) && len(now.History) == len(p.saved.History)) {
+	if p.saving || p.apart || p.gone || (now.Prompt == p.saved.Prompt && slices.Equal(now.Kept, p.saved.Kept) && len(now.History) == len(p.saved.History)) {
 		return nil
 	}
 	now.Kept, now.History = slices.Clone(now.Kept), slices.Clone(now.History)

@@ -46,7 +46,7 @@ func (m *Model) remember(p *pane, e session.Event) {
 	case session.AskSettled:
 		s := settledAsk{
 			id: e.Key, session: p.snap.Title, who: strings.Join(append([]string{p.snap.Agent}, e.Path...), " › "),
-			question: e.Question, text: e.Text, outcome: e.Outcome, surface: e.Surface, at: e.Time,
+			question: e.Question, text: e.Text, outcome: e.Outcome, surface: m.surface(e.Surface), at: e.Time,
 		}
 		if info, ok := m.proposed[e.Key]; ok {
 			words, allowed := howEnded(info, e)

@@ -47,7 +47,7 @@ func (m *Model) formOf(ask host.Ask, info host.AskInfo) *openAsk {
 		return a
 	}
 	for i := range info.Questions {
-		a.saved = append(a.saved, ask.Draft(i))
+		a.saved, a.theirs = append(a.saved, ask.Draft(i)), append(a.theirs, true)
 	}
 	a.sheet = question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
 	a.form = a.sheet

@@ -167,6 +167,9 @@ func (m *Model) who(a *openAsk) string {
 
 // sessionName is the title of an ask's session, when there are several sessions.
 func (m *Model) sessionName(a *openAsk) string {
+	if a.from != nil {
+		return a.from.name()
+	}
 	if len(m.panes) < 2 {
 		return ""
 	}

@@ -4,13 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
-	"syscall"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/rpc"
@@ -26,13 +27,16 @@ type Client struct {
 	path string
 	pid  int
 
+	lost sync.WaitGroup // who waits for the end of the connection
+
 	mu    sync.Mutex // guards all below
 	subs  map[int64]*Watch
 	early map[int64][]questionEvent // of subscriptions whose answer is still on its way
+	past  map[int64]bool            // subscriptions that were closed here
 }
 
-// Find returns the sockets of all running kitsoki of this user, oldest process first. A socket that a killed one left
-// behind is removed by whoever finds nobody there.
+// Find returns the sockets of all running kitsoki of this user. Among them can be one that a killed process left; the
+// next one that starts removes it.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
 	if errors.Is(err, os.ErrNotExist) {
@@ -63,7 +67,7 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 		}
 		c, err := Dial(ctx, path)
 		if err != nil {
-			sweep(path, err)
+			sweep(path)
 			continue
 		}
 		out = append(out, c)
@@ -72,22 +76,22 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 }
 
 // Sweep removes the sockets that killed processes left. Each kitsoki does so when it starts.
-func Sweep(ctx context.Context, runtime string) error {
+func Sweep(runtime string) error {
 	paths, err := Find(runtime)
 	for _, path := range paths {
-		if c, dialErr := Dial(ctx, path); dialErr == nil {
-			err = errors.Join(err, c.Close())
-		} else {
-			sweep(path, dialErr)
-		}
+		sweep(path)
 	}
 	return err
 }
 
-// sweep removes a socket that nobody listens on: its process was killed, whoever has its id now.
-func sweep(path string, why error) {
-	if errors.Is(why, syscall.ECONNREFUSED) {
-		_ = os.Remove(path) // somebody else may have
+// sweep removes what a killed process left, and nothing of one that lives: it may be just about to listen.
+func sweep(path string) {
+	pid := pidOf(path)
+	if pid <= 0 {
+		return
+	}
+	if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); errors.Is(err, os.ErrNotExist) {
+		_ = os.Remove(path)
 		_ = os.Remove(path + ".lock")
 	}
 }
@@ -101,12 +105,21 @@ func pidOf(path string) int {
 
 // Dial connects to one.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}}
+	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, past: map[int64]bool{}}
 	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent})
 	if err != nil {
 		return nil, err
 	}
 	c.conn = conn
+	c.lost.Go(func() {
+		<-conn.Gone()
+		c.mu.Lock()
+		watches := slices.Collect(maps.Values(c.subs))
+		c.mu.Unlock()
+		for _, w := range watches {
+			w.lose()
+		}
+	})
 	return c, nil
 }
 
@@ -120,7 +133,9 @@ func (c *Client) Gone() <-chan struct{} { return c.conn.Gone() }
 func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	return c.conn.Close(ctx)
+	err := c.conn.Close(ctx)
+	c.lost.Wait()
+	return err
 }
 
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
@@ -130,7 +145,10 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 // translate gives an error of the other end the meaning that it has at home.
 func translate(err error) error {
 	var e *rpc.Error
-	if !errors.As(err, &e) {
+	switch {
+	case errors.Is(err, rpc.ErrGone):
+		return host.ErrLost
+	case !errors.As(err, &e):
 		return err
 	}
 	known := map[int]error{
@@ -233,7 +251,10 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.mu.Lock()
-	delete(c.subs, w.id)
+	if w.id != 0 {
+		delete(c.subs, w.id)
+		c.past[w.id] = true
+	}
 	w.id = got.Subscription
 	c.subs[w.id] = w
 	early := c.early[w.id]
@@ -242,6 +263,11 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.snapshotLocked(got.Questions)
 	for _, e := range early {
 		w.takeLocked(e)
+	}
+	select {
+	case <-c.conn.Gone(): // nobody else tells of it
+		w.loseLocked()
+	default:
 	}
 	return nil
 }
@@ -254,7 +280,7 @@ func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	}
 	c.mu.Lock()
 	w := c.subs[e.Subscription]
-	if w == nil {
+	if w == nil && !c.past[e.Subscription] {
 		c.early[e.Subscription] = append(c.early[e.Subscription], e)
 	}
 	c.mu.Unlock()
@@ -312,20 +338,29 @@ func (w *Watch) takeLocked(e questionEvent) {
 	}
 }
 
-// ErrLost is the cause that an ask's context ends with when the connection to its process was lost: it may be open still.
-var ErrLost = errors.New("the connection to the other kitsoki was lost")
+// lose lets go of every ask because the connection is gone; each may be open still.
+func (w *Watch) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loseLocked()
+}
+
+func (w *Watch) loseLocked() {
+	w.over = true
+	for id, a := range w.asks {
+		delete(w.asks, id)
+		a.end(host.ErrLost)
+	}
+}
 
 // Close lets go of every ask, without touching it, and waits for those who show them.
 func (w *Watch) Close() {
 	w.c.mu.Lock()
-	delete(w.c.subs, w.id)
-	w.c.mu.Unlock()
-	w.mu.Lock()
-	w.over = true
-	for id, a := range w.asks {
-		delete(w.asks, id)
-		a.end(ErrLost)
+	if w.id != 0 {
+		delete(w.c.subs, w.id)
+		w.c.past[w.id] = true
 	}
-	w.mu.Unlock()
+	w.c.mu.Unlock()
+	w.lose()
 	w.shown.Wait()
 }

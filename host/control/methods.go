@@ -177,7 +177,7 @@ func askError(a host.Ask, err error) error {
 	}
 	out := rpc.Errorf(code, "%v", err)
 	if errors.As(err, &end) {
-		out = out.With(settled{end.Outcome, end.Surface})
+		out = out.With(settled{end.Outcome, surface(end.Surface)})
 	}
 	return out
 }
@@ -233,39 +233,7 @@ func (s *Server) events(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, sessionError(err)
 	}
 	snap, err := one.Snapshot(ctx)
-	return batch{Events: b.Events, Resync: b.Resync, Snap: snap}, sessionError(err)
-}
-
-// attach declares presence for a session while the request is in hand. The asks themselves come by a subscription.
-func (s *Server) attach(ctx context.Context, r *rpc.Request) rpc.Work {
-	return func() (any, error) {
-		one, err := s.sessionParams(r.Params)
-		if err != nil {
-			return nil, err
-		}
-		release := one.Present()
-		defer release()
-		s.count(r.Conn, 1)
-		defer s.count(r.Conn, -1)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// count keeps how many surfaces of other processes are attached.
-func (s *Server) count(c *rpc.Conn, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.attached[c] += n; s.attached[c] == 0 {
-		delete(s.attached, c)
-	}
-}
-
-// Attached is how many processes have a surface attached to a session of this one.
-func (s *Server) Attached() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.attached)
+	return batch{Events: elsewhere(b.Events), Resync: b.Resync, Snap: snap}, sessionError(err)
 }
 
 func (s *Server) turn(ctx context.Context, raw json.RawMessage) (any, error) {
@@ -378,6 +346,9 @@ func (s *Server) cancel(ctx context.Context, raw json.RawMessage) (any, error) {
 	return nil, sessionError(one.CancelTurn(ctx))
 }
 
+// sessionEndsWithin bounds the end of a session: its agent may be deaf.
+const sessionEndsWithin = 8 * time.Second
+
 func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, error) {
 	var why string
 	one, err := s.sessionParams(raw, rpc.Field{Name: "why", Want: "host_closing or no_operator", Into: &why})
@@ -388,5 +359,8 @@ func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, er
 	if host.Outcome(why) == host.NoOperator {
 		outcome = host.NoOperator
 	}
+	// A process that ends with its last session cancels what is in hand, and a session that is half closed is not.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionEndsWithin)
+	defer cancel()
 	return nil, sessionError(one.Close(ctx, outcome))
 }

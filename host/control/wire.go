@@ -22,6 +22,7 @@ const (
 	methodGet      = "runstatus.session.get"
 	methodEvents   = "runstatus.session.events"
 	methodAttach   = "runstatus.session.attach"
+	methodDetach   = "runstatus.session.detach"
 	methodTurn     = "runstatus.session.turn"
 	methodUnqueue  = "runstatus.session.unqueue"
 	methodRelease  = "runstatus.session.release_queue"
@@ -130,6 +131,7 @@ type Info struct {
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"` // it has no terminal
+	Attached int       `json:"attached"` // processes that have a terminal on one of its sessions
 }
 
 // pick is an answer to one question, by index.
