@@ -38,6 +38,7 @@ type Client struct {
 // behind is removed by whoever finds nobody there.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return bound(a).Compare(bound(b)) })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -51,6 +52,15 @@ func Find(runtime string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// bound is when a socket was made; the zero time when it is gone by now.
+func bound(e os.DirEntry) time.Time {
+	info, err := e.Info()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // All connects to every running kitsoki but this process. One that goes away meanwhile is left out.
@@ -138,7 +148,7 @@ func translate(err error) error {
 		if e.Code == codeTooLate {
 			end.Outcome = host.TimedOut
 		}
-		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface}
+		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason}
 	case known != nil:
 		return &remoteError{words: e.Message, is: known}
 	}
@@ -181,6 +191,7 @@ type askParams struct {
 	Question string `json:"question_id"`
 	Surface  string `json:"surface,omitempty"`
 
+	Hash    string         `json:"hash,omitempty"` // of a proposal
 	Answers map[string]any `json:"answers,omitempty"`
 	Picks   []pick         `json:"picks,omitempty"`
 	Reason  string         `json:"reason,omitempty"`

@@ -84,6 +84,7 @@ func (s *Server) methods() rpc.Methods {
 		methodStop:      quick(s.stop),
 		methodWork:      quick(s.work),
 		methodSubscribe: s.subscribe,
+		methodList:      quick(s.list),
 
 		methodAnswer:  slow(s.answer),
 		methodDecline: slow(s.decline),

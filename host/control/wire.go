@@ -16,6 +16,7 @@ const (
 	methodDraft     = "runstatus.session.put_draft"
 	methodTouch     = "runstatus.session.touch"
 	methodSubscribe = "runstatus.questions.subscribe"
+	methodList      = "runstatus.questions.list"
 	methodQuestions = "runstatus.questions.event" // a notification
 
 	methodSessions = "runstatus.session.list"
