@@ -103,16 +103,27 @@ func pidOf(path string) int {
 	return pid
 }
 
+func newClient(path string) *Client {
+	return &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, deadlines: map[string]func(time.Time){}}
+}
+
+func (c *Client) methods() rpc.Methods {
+	return rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews}
+}
+
 // Dial connects to one.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, deadlines: map[string]func(time.Time){}}
-	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews})
+	c := newClient(path)
+	conn, err := rpc.Dial(ctx, path, c.methods())
 	if err != nil {
 		return nil, err
 	}
 	c.conn = conn
 	return c, nil
 }
+
+// Path is the socket's; of a process of another machine, its name there.
+func (c *Client) Path() string { return c.path }
 
 // PID is the process at the other end.
 func (c *Client) PID() int { return c.pid }

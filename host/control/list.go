@@ -43,6 +43,21 @@ func (f *Feed) ended(id string) (Ended, bool) {
 	return Ended{}, false
 }
 
+// Row is the ask as a piece of work.
+func (q *Question) Row(now time.Time) Row {
+	row := Row{
+		Kind: RowQuestion, SessionID: q.SessionID, Title: q.Title, Who: who(q.Asker), Dir: q.Asker.Dir, PID: q.PID, ID: q.ID, Ask: q.Kind,
+		AgeMS: now.Sub(q.Opened).Milliseconds(), Deadline: &q.Deadline, Guest: q.Guest,
+	}
+	for _, one := range q.Questions {
+		row.Headers, row.Questions = append(row.Headers, one.Header), append(row.Questions, one.Question)
+	}
+	return row
+}
+
+// Info is the ask as surfaces know it.
+func (q *Question) Info() host.AskInfo { return q.info() }
+
 // Asks are those of a process.
 type Asks struct {
 	Questions []*Question `json:"questions"` // open, oldest first

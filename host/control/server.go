@@ -191,13 +191,8 @@ func (s *Server) rows() []Row {
 	}
 	for _, q := range s.opt.Feed.questions(nil) {
 		snap := snaps[q.SessionID]
-		row := Row{
-			Kind: RowQuestion, SessionID: q.SessionID, Title: q.Title, Who: who(q.Asker), Dir: cmp.Or(q.Asker.Dir, snap.Dir), PID: os.Getpid(), ID: q.ID, Ask: q.Kind,
-			AgeMS: now.Sub(q.Opened).Milliseconds(), Deadline: &q.Deadline, Guest: q.Guest, CostUSD: snap.CostUSD,
-		}
-		for _, one := range q.Questions {
-			row.Headers, row.Questions = append(row.Headers, one.Header), append(row.Questions, one.Question)
-		}
+		row := q.Row(now)
+		row.Dir, row.CostUSD = cmp.Or(row.Dir, snap.Dir), snap.CostUSD
 		rows = append(rows, row)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return a.Deadline.Compare(*b.Deadline) })
