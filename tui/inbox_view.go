@@ -171,7 +171,7 @@ func (p *inboxPage) where(a *openAsk) string {
 	info := a.form.Info()
 	pane := p.m.paneOf(a)
 	dir := info.Asker.Dir
-	if dir == "" && !info.Asker.Guest {
+	if dir == "" && a.from == nil && !info.Asker.Guest {
 		dir = pane.snap.Dir
 	}
 	twin := ""
@@ -187,7 +187,7 @@ func (p *inboxPage) where(a *openAsk) string {
 			return twin + " · " + text
 		}
 	}
-	if pane.snap.Branch != "" && dir == pane.snap.Dir {
+	if a.from == nil && pane.snap.Branch != "" && dir == pane.snap.Dir {
 		text += " on " + pane.snap.Branch
 	}
 	if twin != "" {

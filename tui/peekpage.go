@@ -33,7 +33,7 @@ func (m *Model) peek(a *openAsk, back page) tea.Cmd {
 	p := &peekPage{m: m, ask: a, back: back, look: peek.New(m.opt.Styles)}
 	p.look.Resize(m.width, m.height)
 	m.turnTo(p)
-	client, path := m.paneOf(a).client, a.form.Info().Asker.Path
+	client, path := m.clientOf(a), a.form.Info().Asker.Path
 	return m.io(func(ctx context.Context) tea.Msg {
 		found, err := client.Peek(ctx, path)
 		return peekedMsg{p, found, err}

@@ -150,6 +150,9 @@ func (m *Model) who(a *openAsk) string {
 
 // sessionName is the title of an ask's session, when there are several sessions; of a guest, that it is one.
 func (m *Model) sessionName(a *openAsk) string {
+	if a.from != nil {
+		return a.from.name()
+	}
 	if a.form.Info().Asker.Guest {
 		return "guest"
 	}

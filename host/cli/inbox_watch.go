@@ -16,8 +16,8 @@ import (
 	"example.com/kitsoki/host/control"
 )
 
-// lookEvery is how often watching looks for kitsoki that were started since, and how often a screen counts down.
-const lookEvery = time.Second
+// inboxLooks is how often watching looks for kitsoki that were started since, and how often a screen counts down.
+const inboxLooks = time.Second
 
 // inboxEvent is what watching prints as JSON.
 type inboxEvent struct {
@@ -40,7 +40,7 @@ func (f *inboxFlags) follow(cmd *cobra.Command, r *reached) error {
 		gone = r.box.Gone()
 	}
 	drawn := ""
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(inboxLooks)
 	defer tick.Stop()
 	for fresh := true; ; {
 		if fresh {

@@ -86,7 +86,7 @@ func (f *Feed) Ended(id string, end host.Resolution) {
 	delete(f.open, id)
 	close(o.over)
 	f.keepLocked(id, o.ask.Info().SessionID, end)
-	f.tellLocked(o.ask.Info().SessionID, questionEvent{What: resolved, ID: id, Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason})
+	f.tellLocked(o.ask.Info().SessionID, questionEvent{What: resolved, ID: id, Outcome: end.Outcome, Surface: surface(end.Surface), Reason: end.Reason})
 }
 
 // tellLocked sends to every subscription that the session is for. One that does not read is told, once it does, that it

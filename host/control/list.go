@@ -28,7 +28,7 @@ func (f *Feed) keepLocked(id, sessionID string, end host.Resolution) {
 	if len(f.past) == keptEnds {
 		f.past = slices.Delete(f.past, 0, 1)
 	}
-	f.past = append(f.past, Ended{ID: id, SessionID: sessionID, Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason, At: time.Now()})
+	f.past = append(f.past, Ended{ID: id, SessionID: sessionID, Outcome: end.Outcome, Surface: surface(end.Surface), Reason: end.Reason, At: time.Now()})
 }
 
 // ended says how an ask ended, if that was lately.

@@ -208,7 +208,7 @@ func askError(a host.Ask, err error) error {
 	}
 	out := rpc.Errorf(code, "%v", err)
 	if errors.As(err, &end) {
-		out = out.With(settled{end.Outcome, end.Surface, end.Reason})
+		out = out.With(settled{end.Outcome, surface(end.Surface), end.Reason})
 	}
 	return out
 }
@@ -264,39 +264,7 @@ func (s *Server) events(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, sessionError(err)
 	}
 	snap, err := one.Snapshot(ctx)
-	return batch{Events: b.Events, Resync: b.Resync, Snap: snap}, sessionError(err)
-}
-
-// attach declares presence for a session while the request is in hand. The asks themselves come by a subscription.
-func (s *Server) attach(ctx context.Context, r *rpc.Request) rpc.Work {
-	return func() (any, error) {
-		one, err := s.sessionParams(r.Params)
-		if err != nil {
-			return nil, err
-		}
-		release := one.Present()
-		defer release()
-		s.count(r.Conn, 1)
-		defer s.count(r.Conn, -1)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// count keeps how many surfaces of other processes are attached.
-func (s *Server) count(c *rpc.Conn, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.attached[c] += n; s.attached[c] == 0 {
-		delete(s.attached, c)
-	}
-}
-
-// Attached is how many processes have a surface attached to a session of this one.
-func (s *Server) Attached() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.attached)
+	return batch{Events: elsewhere(b.Events), Resync: b.Resync, Snap: snap}, sessionError(err)
 }
 
 func (s *Server) turn(ctx context.Context, raw json.RawMessage) (any, error) {

@@ -128,11 +128,11 @@ func (b *bridge) start(c channel) {
 	})
 }
 
-// lookEvery is how often it is looked for further processes.
-const lookEvery = time.Second
+// bridgeLooks is how often it is looked for further processes.
+const bridgeLooks = time.Second
 
 func (b *bridge) look(ctx context.Context, runtime string) {
-	tick := time.NewTicker(lookEvery)
+	tick := time.NewTicker(bridgeLooks)
 	defer tick.Stop()
 	for {
 		select {
@@ -281,7 +281,7 @@ func (b *Box) pipe(n int) net.Conn {
 func (b *Box) add(n int, name string) {
 	near, far := net.Pipe()
 	c := newClient(name)
-	c.conn = rpc.Over(near, c.methods())
+	c.start(rpc.Over(near, c.methods()))
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	b.pipes[n] = far

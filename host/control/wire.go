@@ -23,6 +23,7 @@ const (
 	methodGet      = "runstatus.session.get"
 	methodEvents   = "runstatus.session.events"
 	methodAttach   = "runstatus.session.attach"
+	methodDetach   = "runstatus.session.detach"
 	methodTurn     = "runstatus.session.turn"
 	methodUnqueue  = "runstatus.session.unqueue"
 	methodRelease  = "runstatus.session.release_queue"
