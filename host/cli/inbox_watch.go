@@ -86,7 +86,7 @@ func (f *inboxFlags) tell(out io.Writer, e inboxEvent, screen bool) error {
 // redraw writes the table over the last one, where it differs.
 func (f *inboxFlags) redraw(ctx context.Context, out io.Writer, r *reached, width int, drawn *string) error {
 	text := f.table(f.rows(ctx, r, io.Discard), width)
-	if text == *drawn || ctx.Err() != nil {
+	if over := ctx.Err() != nil; over || text == *drawn {
 		return nil
 	}
 	back := ""

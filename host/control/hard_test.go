@@ -152,7 +152,7 @@ func TestHowAsksEndForOthers(t *testing.T) {
 	defer w.Close()
 	end := r.ask(t.Context(), "late", 20*time.Millisecond, database)
 	a := r.client.Ask(&Question{ID: "late", Questions: wireQuestions([]host.OperatorQuestion{database})}, "slow")
-	receive(t, end)
+	_ = receive(t, end)
 	var was *host.Resolution
 	if err := receive(t, ended); !errors.As(err, &was) || was.Outcome != host.TimedOut {
 		t.Errorf("the watch was told %v", err)
@@ -170,7 +170,7 @@ func TestHowAsksEndForOthers(t *testing.T) {
 		t.Errorf("the second of one id: %v", err)
 	}
 	cancel(&host.Unanswered{Outcome: host.AskerGone})
-	receive(t, end)
+	_ = receive(t, end)
 	if err := receive(t, ended); !errors.As(err, &was) || was.Outcome != host.AskerGone {
 		t.Errorf("the watch was told %v", err)
 	}
@@ -254,7 +254,7 @@ func TestASubscriberThatDoesNotRead(t *testing.T) {
 	if err := a.Answer(t.Context(), []host.Answer{{Picked: []int{0}}}); err != nil {
 		t.Error(err)
 	}
-	receive(t, end)
+	_ = receive(t, end)
 	_ = deaf.SetReadDeadline(time.Now().Add(20 * time.Second))
 	in := bufio.NewReader(deaf)
 	for lines, bytes := 0, 0; ; lines++ {
@@ -315,7 +315,7 @@ func TestGarbage(t *testing.T) {
 	if err := r.client.Ask(&Question{ID: "q"}, "x").Decline(t.Context(), "no", nil); err != nil {
 		t.Error(err)
 	}
-	receive(t, end)
+	_ = receive(t, end)
 }
 
 // A proposal is allowed from elsewhere only by who names its hash; it is denied without.
@@ -355,5 +355,5 @@ func TestProposalsNeedTheirHash(t *testing.T) {
 	if err := r.client.conn.Call(t.Context(), methodAnswer, json.RawMessage(`{"question_id":"p2","answers":{"Allow it?":"deny"}}`), nil); err != nil {
 		t.Error(err)
 	}
-	receive(t, end)
+	_ = receive(t, end)
 }

@@ -113,7 +113,7 @@ func (m *watchMachine) Settle(t *rapid.T) {
 	}
 	for other := range m.open {
 		if _, ended := m.ends[other]; ended {
-			<-m.open[other]
+			_ = <-m.open[other]
 			delete(m.open, other)
 		}
 	}
@@ -248,7 +248,7 @@ func TestWatchesMissAndDoubleNothing(t *testing.T) {
 			}
 			r.manager.Board().End(nil, host.Unanswered{Outcome: host.Cancelled})
 			for _, end := range m.open {
-				<-end
+				_ = <-end
 			}
 		}()
 		t.Repeat(rapid.StateMachineActions(m))
