@@ -38,8 +38,8 @@ type Client struct {
 	deadlines map[string]func(time.Time) // of asks of guests, by id
 }
 
-// Find returns the sockets of all running kitsoki of this user, oldest process first. A socket that a killed one left
-// behind is removed by whoever finds nobody there.
+// Find returns the sockets of all running kitsoki of this user. Among them can be one that a killed process left; the
+// next one that starts removes it.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return bound(a).Compare(bound(b)) })
@@ -86,6 +86,15 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// Sweep removes the sockets that killed processes left.
+func Sweep(runtime string) error {
+	paths, err := Find(runtime)
+	for _, path := range paths {
+		sweep(path)
+	}
+	return err
 }
 
 // sweep removes what a killed process left, and nothing of one that lives.

@@ -383,6 +383,9 @@ func (s *Server) cancel(ctx context.Context, raw json.RawMessage) (any, error) {
 	return nil, sessionError(one.CancelTurn(ctx))
 }
 
+// sessionEndsWithin bounds the end of a session: its agent may be deaf.
+const sessionEndsWithin = 8 * time.Second
+
 func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, error) {
 	var why string
 	one, err := s.sessionParams(raw, rpc.Field{Name: "why", Want: "host_closing or no_operator", Into: &why})
@@ -393,5 +396,8 @@ func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, er
 	if host.Outcome(why) == host.NoOperator {
 		outcome = host.NoOperator
 	}
+	// A process that ends with its last session cancels what is in hand, and a session that is half closed is not.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionEndsWithin)
+	defer cancel()
 	return nil, sessionError(one.Close(ctx, outcome))
 }

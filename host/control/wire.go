@@ -140,6 +140,7 @@ type Info struct {
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"` // it has no terminal
+	Attached int       `json:"attached"` // processes that have a terminal on one of its sessions
 }
 
 // pick is an answer to one question, by index.
