@@ -47,7 +47,11 @@ func (f *inboxFlags) follow(cmd *cobra.Command, r *reached) error {
 			w.look(ctx, r)
 		}
 		if width > 0 && !f.json {
-			if err := f.redraw(ctx, out, r, width, &drawn); err != nil {
+			text := f.table(f.rows(ctx, r, io.Discard), width)
+			if ctx.Err() != nil { // what it is then is not what there is
+				return nil
+			}
+			if err := redraw(out, text, &drawn); err != nil {
 				return err
 			}
 		}
@@ -84,9 +88,8 @@ func (f *inboxFlags) tell(out io.Writer, e inboxEvent, screen bool) error {
 }
 
 // redraw writes the table over the last one, where it differs.
-func (f *inboxFlags) redraw(ctx context.Context, out io.Writer, r *reached, width int, drawn *string) error {
-	text := f.table(f.rows(ctx, r, io.Discard), width)
-	if over := ctx.Err() != nil; over || text == *drawn {
+func redraw(out io.Writer, text string, drawn *string) error {
+	if text == *drawn {
 		return nil
 	}
 	back := ""

@@ -113,7 +113,9 @@ func (m *watchMachine) Settle(t *rapid.T) {
 	}
 	for other := range m.open {
 		if _, ended := m.ends[other]; ended {
-			_ = <-m.open[other]
+			if err := <-m.open[other]; (err == nil) != (m.ends[other] == host.Answered) {
+				t.Fatalf("%s ended as %s, and who asked got %v", other, m.ends[other], err)
+			}
 			delete(m.open, other)
 		}
 	}
@@ -248,7 +250,9 @@ func TestWatchesMissAndDoubleNothing(t *testing.T) {
 			}
 			r.manager.Board().End(nil, host.Unanswered{Outcome: host.Cancelled})
 			for _, end := range m.open {
-				_ = <-end
+				if err := <-end; err == nil {
+					t.Error("an ask that nobody answered was answered")
+				}
 			}
 		}()
 		t.Repeat(rapid.StateMachineActions(m))
