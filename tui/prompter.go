@@ -28,6 +28,7 @@ func NewPrompter(send func(tea.Msg)) host.OperatorPrompter {
 
 func prompterOf(send func(tea.Msg), from *Origin) surface.Surface {
 	return surface.Surface{
+		Guests:  from == nil,
 		Opened:  func(a host.Ask) { send(askOpenedMsg{a, from}) },
 		Changed: func(i host.AskInfo) { send(askChangedMsg{i}) },
 		Ended:   func(id string, end host.Resolution) { send(askEndedMsg{id: id, end: end}) },

@@ -68,6 +68,9 @@ func (a *remoteAsk) Info() host.AskInfo {
 func (a *remoteAsk) Answer(ctx context.Context, as []host.Answer) error {
 	p := a.params()
 	p.Picks = picks(as)
+	if prop := a.Info().Proposal; prop != nil {
+		p.Hash = prop.Hash // a surface has shown it whole
+	}
 	return a.call(ctx, methodAnswer, p)
 }
 

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/rpc"
@@ -33,12 +34,15 @@ type Client struct {
 	subs  map[int64]*Watch
 	early map[int64][]questionEvent // of subscriptions whose answer is still on its way
 	past  map[int64]bool            // subscriptions that were closed here
+
+	deadlines map[string]func(time.Time) // of asks of guests, by id
 }
 
 // Find returns the sockets of all running kitsoki of this user. Among them can be one that a killed process left; the
 // next one that starts removes it.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return bound(a).Compare(bound(b)) })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,6 +56,15 @@ func Find(runtime string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// bound is when a socket was made; the zero time when it is gone by now.
+func bound(e os.DirEntry) time.Time {
+	info, err := e.Info()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // All connects to every running kitsoki but this process. One that goes away meanwhile is left out.
@@ -103,13 +116,27 @@ func pidOf(path string) int {
 	return pid
 }
 
+func newClient(path string) *Client {
+	return &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, past: map[int64]bool{}, deadlines: map[string]func(time.Time){}}
+}
+
+func (c *Client) methods() rpc.Methods {
+	return rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews}
+}
+
 // Dial connects to one.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, past: map[int64]bool{}}
-	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent})
+	c := newClient(path)
+	conn, err := rpc.Dial(ctx, path, c.methods())
 	if err != nil {
 		return nil, err
 	}
+	c.start(conn)
+	return c, nil
+}
+
+// start lets the client's watches go when its connection ends.
+func (c *Client) start(conn *rpc.Conn) {
 	c.conn = conn
 	c.lost.Go(func() {
 		<-conn.Gone()
@@ -120,8 +147,10 @@ func Dial(ctx context.Context, path string) (*Client, error) {
 			w.lose()
 		}
 	})
-	return c, nil
 }
+
+// Path is the socket's; of a process of another machine, its name there.
+func (c *Client) Path() string { return c.path }
 
 // PID is the process at the other end.
 func (c *Client) PID() int { return c.pid }
@@ -162,7 +191,7 @@ func translate(err error) error {
 		if e.Code == codeTooLate {
 			end.Outcome = host.TimedOut
 		}
-		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface}
+		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason}
 	case known != nil:
 		return &remoteError{words: e.Message, is: known}
 	}
@@ -205,6 +234,7 @@ type askParams struct {
 	Question string `json:"question_id"`
 	Surface  string `json:"surface,omitempty"`
 
+	Hash    string         `json:"hash,omitempty"` // of a proposal
 	Answers map[string]any `json:"answers,omitempty"`
 	Picks   []pick         `json:"picks,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
@@ -225,6 +255,7 @@ type Watch struct {
 	mu    sync.Mutex // guards all below
 	asks  map[string]*remoteAsk
 	shown sync.WaitGroup
+	syncs sync.WaitGroup
 	over  bool
 }
 
@@ -240,6 +271,7 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	var got struct {
 		Subscription int64      `json:"subscription"`
 		Questions    []Question `json:"questions"`
+		Ended        []Ended    `json:"ended"`
 	}
 	params := struct {
 		Session  string `json:"session_id,omitempty"`
@@ -251,16 +283,13 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.mu.Lock()
-	if w.id != 0 {
-		delete(c.subs, w.id)
-		c.past[w.id] = true
-	}
+	delete(c.subs, w.id) // nothing of it comes after the answer
 	w.id = got.Subscription
 	c.subs[w.id] = w
 	early := c.early[w.id]
 	delete(c.early, w.id)
 	c.mu.Unlock()
-	w.snapshotLocked(got.Questions)
+	w.snapshotLocked(got.Questions, got.Ended)
 	for _, e := range early {
 		w.takeLocked(e)
 	}
@@ -272,6 +301,9 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	return nil
 }
 
+// maxEarly bounds what comes of a subscription whose answer never does.
+const maxEarly = 4096
+
 // questionEvent takes a notification.
 func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	var e questionEvent
@@ -280,7 +312,7 @@ func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	}
 	c.mu.Lock()
 	w := c.subs[e.Subscription]
-	if w == nil && !c.past[e.Subscription] {
+	if w == nil && !c.past[e.Subscription] && len(c.early[e.Subscription]) < maxEarly {
 		c.early[e.Subscription] = append(c.early[e.Subscription], e)
 	}
 	c.mu.Unlock()
@@ -299,12 +331,17 @@ func (w *Watch) subscription() int64 {
 }
 
 // snapshotLocked takes over what is open: asks that are not there any more have ended meanwhile.
-func (w *Watch) snapshotLocked(qs []Question) {
+func (w *Watch) snapshotLocked(qs []Question, ended []Ended) {
 	for id, a := range w.asks {
-		if !slices.ContainsFunc(qs, func(q Question) bool { return q.ID == id }) {
-			a.end(&host.Resolution{Outcome: host.Cancelled, Reason: "it ended while the connection was behind"})
-			delete(w.asks, id)
+		if slices.ContainsFunc(qs, func(q Question) bool { return q.ID == id }) {
+			continue
 		}
+		end := &host.Resolution{Outcome: host.Cancelled, Reason: "it ended while the connection was behind, nobody knows how"}
+		if i := slices.IndexFunc(ended, func(e Ended) bool { return e.ID == id }); i >= 0 {
+			end = &host.Resolution{Outcome: ended[i].Outcome, Surface: ended[i].Surface, Reason: ended[i].Reason}
+		}
+		a.end(end)
+		delete(w.asks, id)
 	}
 	for _, q := range qs {
 		w.takeLocked(questionEvent{What: opened, Question: &q})
@@ -334,9 +371,19 @@ func (w *Watch) takeLocked(e questionEvent) {
 			a.end(&host.Resolution{Outcome: e.Outcome, Surface: e.Surface, Reason: e.Reason})
 		}
 	case resync:
-		go func() { _ = w.c.subscribe(context.Background(), w) }() // a lost connection ends it all anyway
+		if w.over {
+			return
+		}
+		w.syncs.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), syncWithin)
+			defer cancel()
+			_ = w.c.subscribe(ctx, w) // a lost connection ends it all anyway
+		})
 	}
 }
+
+// syncWithin bounds a subscription in place of one that is behind.
+const syncWithin = 30 * time.Second
 
 // lose lets go of every ask because the connection is gone; each may be open still.
 func (w *Watch) lose() {
@@ -355,12 +402,27 @@ func (w *Watch) loseLocked() {
 
 // Close lets go of every ask, without touching it, and waits for those who show them.
 func (w *Watch) Close() {
-	w.c.mu.Lock()
-	if w.id != 0 {
-		delete(w.c.subs, w.id)
-		w.c.past[w.id] = true
-	}
-	w.c.mu.Unlock()
 	w.lose()
+	w.syncs.Wait()
+	c := w.c
+	c.mu.Lock()
+	id := w.id
+	if id != 0 {
+		delete(c.subs, id)
+		c.past[id] = true
+	}
+	c.mu.Unlock()
 	w.shown.Wait()
+	if id == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if c.call(ctx, methodUnsubscribe, struct {
+		Subscription int64 `json:"subscription"`
+	}{id}, nil) == nil { // one that hangs may still tell of it
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.past, id)
+	}
 }

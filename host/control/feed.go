@@ -2,10 +2,12 @@ package control
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/rpc"
 	"example.com/kitsoki/host/session"
 )
 
@@ -18,7 +20,8 @@ type Feed struct {
 	mu       sync.Mutex // guards all below; what it calls does not block
 	open     map[string]*openAsk
 	watchers map[*watcher]struct{}
-	ended    bool
+	closed   bool
+	past     []Ended        // the newest at the end
 	asks     sync.WaitGroup // the goroutines of open asks
 }
 
@@ -32,6 +35,8 @@ type openAsk struct {
 // watcher is one subscription. What cannot be sent marks it as behind, until it subscribes anew.
 type watcher struct {
 	id     int64
+	conn   *rpc.Conn     // nil in tests
+	gone   chan struct{} // closed when it is taken away
 	send   func(e questionEvent, must bool) error
 	filter func(sessionID string) bool
 	behind atomic.Bool
@@ -46,21 +51,22 @@ func NewFeed(pid int) *Feed {
 func (f *Feed) Opened(a host.Ask) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended {
+	if f.closed {
 		return
 	}
 	o := &openAsk{ask: a, over: make(chan struct{})}
 	f.open[a.Info().ID] = o
+	changed := a.Changed() // before it is looked at: what changes then is told
 	f.tellLocked(a.Info().SessionID, questionEvent{What: opened, Question: f.question(a)})
-	f.asks.Go(func() { f.follow(o) })
+	f.asks.Go(func() { f.follow(o, changed) })
 }
 
 // follow tells of the changes of an ask until it is over.
-func (f *Feed) follow(o *openAsk) {
+func (f *Feed) follow(o *openAsk, changed <-chan struct{}) {
 	for {
-		changed := o.ask.Changed()
 		select {
 		case <-changed:
+			changed = o.ask.Changed()
 			f.mu.Lock()
 			select {
 			case <-o.over: // its end was told
@@ -84,6 +90,7 @@ func (f *Feed) Ended(id string, end host.Resolution) {
 	}
 	delete(f.open, id)
 	close(o.over)
+	f.keepLocked(id, o.ask.Info().SessionID, end)
 	f.tellLocked(o.ask.Info().SessionID, questionEvent{What: resolved, ID: id, Outcome: end.Outcome, Surface: surface(end.Surface), Reason: end.Reason})
 }
 
@@ -104,23 +111,48 @@ func (f *Feed) tellLocked(sessionID string, e questionEvent) {
 	}
 }
 
-// subscribe adds a watcher and returns what is open: nothing is missed between the two.
-func (f *Feed) subscribe(w *watcher, replaces int64) []*Question {
+// maxSubscriptions is how many a connection can have.
+const maxSubscriptions = 64
+
+// subscribe adds a watcher in place of one of the same connection, if there is that, and returns what is open: nothing is
+// missed between the two. With ended it says too what has ended lately.
+func (f *Feed) subscribe(w *watcher, replaces int64) (open []*Question, ended []Ended, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	n := 0
 	for old := range f.watchers {
-		if old.id == replaces {
-			delete(f.watchers, old)
+		switch {
+		case old.conn != w.conn:
+		case old.id == replaces:
+			f.dropLocked(old)
+		default:
+			n++
 		}
 	}
+	if n >= maxSubscriptions {
+		return nil, nil, rpc.Errorf(codeLimit, "this connection has %d subscriptions, which is as many as there can be", n)
+	}
 	f.watchers[w] = struct{}{}
-	return f.questionsLocked(w.filter)
+	if replaces != 0 {
+		ended = slices.Clone(f.past)
+	}
+	return f.questionsLocked(w.filter), ended, nil
 }
 
-func (f *Feed) unsubscribe(w *watcher) {
+// unsubscribe takes the watcher with this id away, if it is one of the connection.
+func (f *Feed) unsubscribe(conn *rpc.Conn, id int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for w := range f.watchers {
+		if w.conn == conn && w.id == id {
+			f.dropLocked(w)
+		}
+	}
+}
+
+func (f *Feed) dropLocked(w *watcher) {
 	delete(f.watchers, w)
+	close(w.gone)
 }
 
 // questions are the open asks, oldest first.
@@ -147,7 +179,7 @@ func (f *Feed) question(a host.Ask) *Question {
 	q := &Question{
 		ID: info.ID, SessionID: info.SessionID, Title: f.title(info.SessionID), Kind: info.Kind, Proposal: info.Proposal, Asker: info.Asker,
 		ToolUseID: info.ToolUseID, Questions: wireQuestions(info.Questions), Opened: info.Opened, Deadline: info.Deadline,
-		WaitMS: info.Wait.Milliseconds(), Reopens: info.Reopens, PID: f.pid,
+		WaitMS: info.Wait.Milliseconds(), Reopens: info.Reopens, Guest: info.Asker.Guest, PID: f.pid,
 	}
 	for i := range info.Questions {
 		d := a.Draft(i)
@@ -159,7 +191,7 @@ func (f *Feed) question(a host.Ask) *Question {
 // close ends what follows asks; they have ended, or are left to others.
 func (f *Feed) close() {
 	f.mu.Lock()
-	f.ended = true
+	f.closed = true
 	for id, o := range f.open {
 		delete(f.open, id)
 		close(o.over)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -16,7 +17,10 @@ import (
 const remote = "another process"
 
 // target are the params that name an ask, with who works on it.
-type target struct{ session, question, surface string }
+type target struct {
+	session, question, surface string
+	settles                    bool // it is to end the ask
+}
 
 func (t *target) fields(more ...rpc.Field) []rpc.Field {
 	t.surface = remote
@@ -30,6 +34,12 @@ func (t *target) fields(more ...rpc.Field) []rpc.Field {
 // find finds the ask. One of another session is not found: whoever asks for it means something else.
 func (s *Server) find(t target) (host.Ask, error) {
 	a, ok := s.opt.Manager.Board().Find(t.question, askbridge.Safe(t.surface))
+	if end, was := s.opt.Feed.ended(t.question); !ok && was && (t.session == "" || t.session == end.SessionID) {
+		if end.Outcome == host.TimedOut && t.settles {
+			_ = s.opt.Manager.Record(context.Background(), host.QuestionTooLate{QuestionID: t.question, SessionID: end.SessionID, Surface: askbridge.Safe(t.surface)}) // a session that is closed has no trace
+		}
+		return nil, askError(nil, &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason})
+	}
 	if !ok {
 		return nil, rpc.Errorf(codeUnknown, "there is no open ask %q", askbridge.Safe(t.question))
 	}
@@ -41,10 +51,12 @@ func (s *Server) find(t target) (host.Ask, error) {
 
 // answer settles an ask, by the texts of its questions or by index. What does not fit leaves it open.
 func (s *Server) answer(ctx context.Context, raw json.RawMessage) (any, error) {
-	var t target
+	t := target{settles: true}
 	var byText map[string]any
 	var byIndex []pick
+	var hash string
 	f := rpc.Params(raw, t.fields(
+		rpc.Field{Name: "hash", Want: "of a proposal: the beginning of its hash", Into: &hash},
 		rpc.Field{Name: "answers", Want: `an object, {"<question>": "<label or own words>"}`, Into: &byText},
 		rpc.Field{Name: "picks", Want: "a list with an answer for each question", Into: &byIndex},
 	)...)
@@ -64,11 +76,35 @@ func (s *Server) answer(ctx context.Context, raw json.RawMessage) (any, error) {
 			return nil, askError(a, err)
 		}
 	}
+	if err := allows(a.Info(), as, hash); err != nil {
+		return nil, err
+	}
 	return nil, askError(a, a.Answer(ctx, as))
 }
 
+// MinHash is how much of a proposal's hash an allow from elsewhere has to name: whoever names it had the proposal at
+// hand, and not another one that took its place.
+const MinHash = 12
+
+// allows holds an allow of a proposal to the proposal. A denial needs no hash.
+func allows(info host.AskInfo, as []host.Answer, hash string) error {
+	if info.Kind != host.KindProposal || len(as) != 1 || len(as[0].Picked) != 1 {
+		return nil // and what is no row is refused
+	}
+	row, rows := as[0].Picked[0], info.Questions[0].Options
+	if row < 0 || row >= len(rows) || rows[row].Label == host.Deny {
+		return nil
+	}
+	if len(hash) < MinHash || info.Proposal == nil || !strings.HasPrefix(info.Proposal.Hash, hash) {
+		f := &rpc.Faults{}
+		f.Add("hash", "expected the first %d characters or more of the hash of this proposal, as it is shown with its whole text", MinHash)
+		return f.Err()
+	}
+	return nil
+}
+
 func (s *Server) decline(ctx context.Context, raw json.RawMessage) (any, error) {
-	var t target
+	t := target{settles: true}
 	var reason string
 	var partial []pick
 	if err := rpc.Params(raw, t.fields(
@@ -136,6 +172,7 @@ func (s *Server) touch(_ context.Context, raw json.RawMessage) (any, error) {
 type settled struct {
 	Outcome host.Outcome `json:"outcome"`
 	Surface string       `json:"surface,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
 }
 
 // invalid is the data of an answer that does not fit: what is wrong, by question, and the keys that are expected.
@@ -177,7 +214,7 @@ func askError(a host.Ask, err error) error {
 	}
 	out := rpc.Errorf(code, "%v", err)
 	if errors.As(err, &end) {
-		out = out.With(settled{end.Outcome, surface(end.Surface)})
+		out = out.With(settled{end.Outcome, surface(end.Surface), end.Reason})
 	}
 	return out
 }

@@ -40,6 +40,7 @@ type Server struct {
 	path    string
 	started time.Time
 	subs    atomic.Int64
+	guests  guests
 
 	ends sync.WaitGroup // who waits for the end of a connection
 
@@ -74,6 +75,7 @@ func (s *Server) Path() string { return s.path }
 // Close ends every connection and removes the socket.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.rpc.Close(ctx)
+	s.guests.work.Wait() // their connections have ended
 	s.ends.Wait()
 	s.opt.Feed.close()
 	return err
@@ -81,16 +83,21 @@ func (s *Server) Close(ctx context.Context) error {
 
 func (s *Server) methods() rpc.Methods {
 	return rpc.Methods{
-		methodInfo:      quick(s.info),
-		methodStop:      quick(s.stop),
-		methodWork:      quick(s.work),
-		methodSubscribe: s.subscribe,
+		methodInfo:        quick(s.info),
+		methodStop:        quick(s.stop),
+		methodWork:        quick(s.work),
+		methodSubscribe:   s.subscribe,
+		methodUnsubscribe: s.unsubscribe,
+		methodList:        quick(s.list),
 
 		methodAnswer:  slow(s.answer),
 		methodDecline: slow(s.decline),
 		methodExtend:  slow(s.extend),
 		methodDraft:   slow(s.putDraft),
 		methodTouch:   slow(s.touch),
+
+		methodGuest:          s.guestAsk,
+		methodGuestDelivered: quick(s.guestDelivered),
 
 		methodSessions: quick(s.sessions),
 		methodGet:      slow(s.get),
@@ -155,21 +162,38 @@ func (s *Server) subscribe(_ context.Context, r *rpc.Request) rpc.Work {
 	).Err(); err != nil {
 		return rpc.Fail(err)
 	}
-	w := &watcher{id: s.subs.Add(1), send: func(e questionEvent, must bool) error { return r.Conn.Notify(methodQuestions, e, must) }}
+	w := &watcher{id: s.subs.Add(1), conn: r.Conn, gone: make(chan struct{}), send: func(e questionEvent, must bool) error { return r.Conn.Notify(methodQuestions, e, must) }}
 	if sessionID != "" {
 		w.filter = func(id string) bool { return id == sessionID }
 	}
-	open := s.opt.Feed.subscribe(w, replaces)
+	open, ended, err := s.opt.Feed.subscribe(w, replaces)
+	if err != nil {
+		return rpc.Fail(err)
+	}
 	s.ends.Go(func() {
-		<-r.Conn.Gone()
-		s.opt.Feed.unsubscribe(w)
+		select {
+		case <-r.Conn.Gone():
+			s.opt.Feed.unsubscribe(w.conn, w.id)
+		case <-w.gone:
+		}
 	})
 	return func() (any, error) {
 		return struct {
 			Subscription int64       `json:"subscription"`
 			Questions    []*Question `json:"questions"`
-		}{w.id, open}, nil
+			Ended        []Ended     `json:"ended,omitempty"` // lately, where one subscription replaces another
+		}{w.id, open, ended}, nil
 	}
+}
+
+// unsubscribe ends a subscription. No notification of it follows the answer.
+func (s *Server) unsubscribe(_ context.Context, r *rpc.Request) rpc.Work {
+	var id int64
+	if err := rpc.Params(r.Params, rpc.Field{Name: "subscription", Want: "the number of a subscription", Into: &id}).Err(); err != nil {
+		return rpc.Fail(err)
+	}
+	s.opt.Feed.unsubscribe(r.Conn, id)
+	return nil
 }
 
 func (s *Server) work(raw json.RawMessage) (any, error) {
@@ -189,13 +213,8 @@ func (s *Server) rows() []Row {
 	}
 	for _, q := range s.opt.Feed.questions(nil) {
 		snap := snaps[q.SessionID]
-		row := Row{
-			Kind: RowQuestion, SessionID: q.SessionID, Title: q.Title, Who: who(q.Asker), Dir: cmp.Or(q.Asker.Dir, snap.Dir), PID: os.Getpid(), ID: q.ID, Ask: q.Kind,
-			AgeMS: now.Sub(q.Opened).Milliseconds(), Deadline: &q.Deadline, Guest: q.Guest, CostUSD: snap.CostUSD,
-		}
-		for _, one := range q.Questions {
-			row.Headers, row.Questions = append(row.Headers, one.Header), append(row.Questions, one.Question)
-		}
+		row := q.Row(now)
+		row.Dir, row.CostUSD = cmp.Or(row.Dir, snap.Dir), snap.CostUSD
 		rows = append(rows, row)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return a.Deadline.Compare(*b.Deadline) })
@@ -203,6 +222,9 @@ func (s *Server) rows() []Row {
 		rows[i].Priority = i + 1
 	}
 	for _, snap := range s.snapshots() {
+		if session.IsOfGuests(snap.ID) {
+			continue // nothing runs in it
+		}
 		kind := RowIdle
 		switch snap.State {
 		case session.Working, session.Asking:

@@ -9,14 +9,16 @@ import (
 
 // Methods. Those of questions and of work have the names that a web page uses too.
 const (
-	methodWork      = "runstatus.work.list"
-	methodAnswer    = "runstatus.session.answer_question"
-	methodDecline   = "runstatus.session.decline"
-	methodExtend    = "runstatus.session.extend"
-	methodDraft     = "runstatus.session.put_draft"
-	methodTouch     = "runstatus.session.touch"
-	methodSubscribe = "runstatus.questions.subscribe"
-	methodQuestions = "runstatus.questions.event" // a notification
+	methodWork        = "runstatus.work.list"
+	methodAnswer      = "runstatus.session.answer_question"
+	methodDecline     = "runstatus.session.decline"
+	methodExtend      = "runstatus.session.extend"
+	methodDraft       = "runstatus.session.put_draft"
+	methodTouch       = "runstatus.session.touch"
+	methodSubscribe   = "runstatus.questions.subscribe"
+	methodUnsubscribe = "runstatus.questions.unsubscribe"
+	methodList        = "runstatus.questions.list"
+	methodQuestions   = "runstatus.questions.event" // a notification
 
 	methodSessions = "runstatus.session.list"
 	methodGet      = "runstatus.session.get"
@@ -35,9 +37,12 @@ const (
 	methodCancel   = "runstatus.session.cancel"
 	methodClose    = "runstatus.session.close"
 
-	methodInfo  = "runstatus.process.info"
-	methodStop  = "runstatus.process.stop"
-	methodGuest = "runstatus.guest.ask"
+	methodInfo = "runstatus.process.info"
+	methodStop = "runstatus.process.stop"
+
+	methodGuest          = "runstatus.guest.ask"
+	methodGuestNews      = "runstatus.guest.event" // a notification
+	methodGuestDelivered = "runstatus.guest.delivered"
 )
 
 // Codes of errors, beside those of JSON-RPC. A wrong answer is InvalidParams, with the fields and the expected keys.
@@ -50,6 +55,10 @@ const (
 	codeClosed   = 6 // the session is closed
 	codeNoTurn   = 7 // no turn is running
 	codeFailed   = 8 // whatever else went wrong, in words
+
+	codeNotAnswered = 9  // a guest's ask ended without an answer; data says how
+	codeInvalid     = 10 // a guest's question cannot be shown
+	codeLimit       = 11 // guests ask too much
 )
 
 // Question is one open ask as it goes over the wire. Texts are safe for display.

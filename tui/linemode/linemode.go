@@ -6,6 +6,7 @@ package linemode
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,6 +30,7 @@ type Options struct {
 	In     io.Reader
 	Out    io.Writer
 	Clock  host.Clock // nil: the machine's
+	Hello  string     // the first line; empty: how to begin
 }
 
 // Exit says how line mode came to its end.
@@ -90,6 +92,7 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 		}
 	}
 	detach, err := opt.Client.Attach(surfaceName, surface.Surface{
+		Guests:  true,
 		Opened:  func(a host.Ask) { tell(news{opened: a}) },
 		Changed: func(i host.AskInfo) { tell(news{info: &i}) },
 		Ended:   func(id string, end host.Resolution) { tell(news{ended: id, end: end}) },
@@ -104,7 +107,7 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 	defer func() { cancel(); <-watched }()
 
 	m := &mode{opt: opt}
-	m.say("Type what the agent should do and press Enter. /help lists the commands.")
+	m.say(cmp.Or(opt.Hello, "Type what the agent should do and press Enter. /help lists the commands."))
 	for {
 		select {
 		case n := <-inbox:
