@@ -30,6 +30,14 @@ type Call struct {
 	deadlines
 }
 
+// NewCall makes a call that came by another way than a Listener. deadline is told until when its asker has to wait.
+func NewCall(id, toolUseID string, qs []Question, notes []Note, deadline func(time.Time) error) *Call {
+	return &Call{
+		ID: id, ToolUseID: toolUseID, Questions: qs, Notes: notes,
+		deadlines: deadlines{tell: func(t time.Time, _ bool) error { return deadline(t) }},
+	}
+}
+
 // Final is the end of a call: Answers, with Notes when there are any, or an Error in words for the agent.
 type Final struct {
 	Answers map[string]any

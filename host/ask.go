@@ -18,9 +18,10 @@ const (
 
 // Asker says who asks.
 type Asker struct {
-	Agent string   `json:"agent"`          // the agent's name, such as "claude"
-	Path  []string `json:"path,omitempty"` // sub-agents from the outermost in; empty for the agent itself
-	Dir   string   `json:"dir,omitempty"`  // working directory of the agent
+	Agent string   `json:"agent"`           // the agent's name, such as "claude"
+	Path  []string `json:"path,omitempty"`  // sub-agents from the outermost in; empty for the agent itself
+	Dir   string   `json:"dir,omitempty"`   // working directory of the agent
+	Guest bool     `json:"guest,omitempty"` // no kitsoki started it; Path is then the program that it runs under
 }
 
 // AskRequest is what the starter of an ask gives along, in the context: the bridge, a story's host call, the

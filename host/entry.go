@@ -242,7 +242,7 @@ func safeQuestions(qs []OperatorQuestion) []OperatorQuestion {
 }
 
 func safeAsker(a Asker) Asker {
-	out := Asker{Agent: askbridge.Safe(a.Agent), Dir: askbridge.Safe(a.Dir)}
+	out := Asker{Agent: askbridge.Safe(a.Agent), Dir: askbridge.Safe(a.Dir), Guest: a.Guest}
 	for _, p := range a.Path {
 		out.Path = append(out.Path, askbridge.Safe(p))
 	}

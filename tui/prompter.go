@@ -21,6 +21,7 @@ type (
 // messages of the program that send gives them to.
 func NewPrompter(send func(tea.Msg)) host.OperatorPrompter {
 	return surface.Surface{
+		Guests:  true,
 		Opened:  func(a host.Ask) { send(askOpenedMsg{a}) },
 		Changed: func(i host.AskInfo) { send(askChangedMsg{i}) },
 		Ended:   func(id string, end host.Resolution) { send(askEndedMsg{id: id, end: end}) },

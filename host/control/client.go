@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/rpc"
@@ -29,6 +30,8 @@ type Client struct {
 	mu    sync.Mutex // guards all below
 	subs  map[int64]*Watch
 	early map[int64][]questionEvent // of subscriptions whose answer is still on its way
+
+	deadlines map[string]func(time.Time) // of asks of guests, by id
 }
 
 // Find returns the sockets of all running kitsoki of this user, oldest process first. A socket that a killed one left
@@ -92,8 +95,8 @@ func pidOf(path string) int {
 
 // Dial connects to one.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}}
-	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent})
+	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, deadlines: map[string]func(time.Time){}}
+	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews})
 	if err != nil {
 		return nil, err
 	}

@@ -30,6 +30,8 @@ type rig struct {
 	server  *Server
 	session *session.Session
 	client  *Client
+	manager *session.Manager
+	state   string
 }
 
 func newRig(t *testing.T, r runner) *rig {
@@ -39,7 +41,8 @@ func newRig(t *testing.T, r runner) *rig {
 		t.Fatal(err)
 	}
 	feed := NewFeed(os.Getpid())
-	m := session.NewManager(session.ManagerOptions{Runner: r, State: t.TempDir(), Watch: feed})
+	state := t.TempDir()
+	m := session.NewManager(session.ManagerOptions{Runner: r, State: state, Watch: feed})
 	s, err := m.New(session.Options{Command: agent.Command{Name: "scripted"}, Dir: "/project", Access: agent.Edit})
 	if err != nil {
 		t.Fatal(err)
@@ -59,7 +62,7 @@ func newRig(t *testing.T, r runner) *rig {
 			t.Error(err)
 		}
 	})
-	return &rig{t, server, s, c}
+	return &rig{t, server, s, c, m, state}
 }
 
 var database = host.OperatorQuestion{

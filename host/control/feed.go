@@ -147,7 +147,7 @@ func (f *Feed) question(a host.Ask) *Question {
 	q := &Question{
 		ID: info.ID, SessionID: info.SessionID, Title: f.title(info.SessionID), Kind: info.Kind, Proposal: info.Proposal, Asker: info.Asker,
 		ToolUseID: info.ToolUseID, Questions: wireQuestions(info.Questions), Opened: info.Opened, Deadline: info.Deadline,
-		WaitMS: info.Wait.Milliseconds(), Reopens: info.Reopens, PID: f.pid,
+		WaitMS: info.Wait.Milliseconds(), Reopens: info.Reopens, Guest: info.Asker.Guest, PID: f.pid,
 	}
 	for i := range info.Questions {
 		d := a.Draft(i)

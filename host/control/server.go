@@ -40,6 +40,7 @@ type Server struct {
 	path    string
 	started time.Time
 	subs    atomic.Int64
+	guests  guests
 
 	mu       sync.Mutex
 	attached map[*rpc.Conn]int // surfaces of other processes, by connection
@@ -72,6 +73,7 @@ func (s *Server) Path() string { return s.path }
 // Close ends every connection and removes the socket.
 func (s *Server) Close(ctx context.Context) error {
 	err := s.rpc.Close(ctx)
+	s.guests.work.Wait() // their connections have ended
 	s.opt.Feed.close()
 	return err
 }
@@ -88,6 +90,9 @@ func (s *Server) methods() rpc.Methods {
 		methodExtend:  slow(s.extend),
 		methodDraft:   slow(s.putDraft),
 		methodTouch:   slow(s.touch),
+
+		methodGuest:          s.guestAsk,
+		methodGuestDelivered: quick(s.guestDelivered),
 
 		methodSessions: quick(s.sessions),
 		methodGet:      slow(s.get),
@@ -199,6 +204,9 @@ func (s *Server) rows() []Row {
 		rows[i].Priority = i + 1
 	}
 	for _, snap := range s.snapshots() {
+		if session.IsOfGuests(snap.ID) {
+			continue // nothing runs in it
+		}
 		kind := RowIdle
 		switch snap.State {
 		case session.Working, session.Asking:

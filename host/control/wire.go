@@ -34,9 +34,12 @@ const (
 	methodCancel   = "runstatus.session.cancel"
 	methodClose    = "runstatus.session.close"
 
-	methodInfo  = "runstatus.process.info"
-	methodStop  = "runstatus.process.stop"
-	methodGuest = "runstatus.guest.ask"
+	methodInfo = "runstatus.process.info"
+	methodStop = "runstatus.process.stop"
+
+	methodGuest          = "runstatus.guest.ask"
+	methodGuestNews      = "runstatus.guest.event" // a notification
+	methodGuestDelivered = "runstatus.guest.delivered"
 )
 
 // Codes of errors, beside those of JSON-RPC. A wrong answer is InvalidParams, with the fields and the expected keys.
@@ -49,6 +52,10 @@ const (
 	codeClosed   = 6 // the session is closed
 	codeNoTurn   = 7 // no turn is running
 	codeFailed   = 8 // whatever else went wrong, in words
+
+	codeNotAnswered = 9  // a guest's ask ended without an answer; data says how
+	codeInvalid     = 10 // a guest's question cannot be shown
+	codeLimit       = 11 // guests ask too much
 )
 
 // Question is one open ask as it goes over the wire. Texts are safe for display.

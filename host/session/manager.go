@@ -62,6 +62,8 @@ type Manager struct {
 
 	mu       sync.Mutex
 	sessions map[string]*Session // guarded by mu
+
+	guests guests
 }
 
 // NewManager makes a manager. Close it to end what it started.
@@ -97,14 +99,22 @@ type Options struct {
 // New opens a session with a trace and a transcript of its own. Where they cannot be written the session says
 // so, and works all the same.
 func (m *Manager) New(opt Options) (*Session, error) {
-	id := m.opt.Clock.Now().UTC().Format("20060102-150405-") + host.NewID()[:6]
+	return m.add(m.newID(), opt), nil
+}
+
+func (m *Manager) newID() string {
+	return m.opt.Clock.Now().UTC().Format("20060102-150405-") + host.NewID()[:6]
+}
+
+// add makes a session and opens its trace.
+func (m *Manager) add(id string, opt Options) *Session {
 	s := newSession(m, id, opt, filepath.Join(m.opt.State, id))
 	s.title, s.named = m.titleFor(opt.Title, opt.Dir, s), opt.Title != ""
 	m.mu.Lock()
 	m.sessions[id] = s
 	m.mu.Unlock()
 	s.record(trace.SessionOpened{SessionID: id, Agent: opt.Command.Name, Dir: opt.Dir, Access: string(opt.Access)})
-	return s, nil
+	return s
 }
 
 // Sessions are the sessions that were opened, in that order; those that were closed too.
@@ -165,6 +175,7 @@ func (m *Manager) Record(ctx context.Context, e host.Event) error {
 // Close closes all sessions and the switchboard, and waits until ctx ends at the longest.
 func (m *Manager) Close(ctx context.Context, why host.Outcome) error {
 	var errs []error
+	m.endGuests()
 	for _, s := range m.Sessions() {
 		errs = append(errs, s.Close(ctx, why))
 	}

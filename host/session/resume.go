@@ -29,6 +29,9 @@ func (m *Manager) Resume(_ context.Context, name string, spec Spec) (*Session, e
 	if err != nil {
 		return nil, err
 	}
+	if ofGuests(stored.ID) {
+		return nil, fmt.Errorf("session %s holds the asks of guests, who work elsewhere: there is nothing to take up again; kitsoki trace %s shows it", stored.ID, stored.ID)
+	}
 	// Opened first: two processes that come at once would both find that nobody writes it.
 	file := trace.NewFile(stored.Path, m.trace)
 	openErr := file.Open()

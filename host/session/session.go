@@ -141,6 +141,15 @@ func (s *Session) Events(ctx context.Context, after uint64) (Batch, error) {
 
 // Attach implements Client.
 func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
+	detach, err := s.attach(name, p)
+	if err != nil {
+		return nil, err
+	}
+	dismiss := s.m.guests.receive(s.m.board, name, p) // not under the session's lock
+	return func() { detach(); dismiss() }, nil
+}
+
+func (s *Session) attach(name string, p host.OperatorPrompter) (func(), error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closing {

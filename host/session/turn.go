@@ -83,6 +83,9 @@ func (s *Session) startLocked(in Input) (*turn, error) {
 	if s.closing {
 		return nil, ErrClosed
 	}
+	if ofGuests(s.id) {
+		return nil, errGuests
+	}
 	if in.Prompt != "" || len(s.owed) == 0 {
 		if err := checkPrompt(in.Prompt); err != nil {
 			return nil, err

@@ -85,6 +85,7 @@ type checker struct {
 	turns   int  // the last one started
 	anew    bool // no turn was started since the session was opened
 	agent   bool
+	guests  bool // it is a session of guests, which has no turns
 	asks    map[string]*ask
 }
 
@@ -178,7 +179,7 @@ func (c *checker) event(e host.Event) {
 			c.forgive()
 		}
 		c.reset()
-		c.opened = true
+		c.opened, c.guests = true, e.Agent == Guests
 	case SessionClosed:
 		c.ends("the session was closed")
 		c.opened, c.closed = false, true
@@ -210,6 +211,9 @@ func (c *checker) event(e host.Event) {
 }
 
 func (c *checker) turnStarted(e TurnStarted) {
+	if c.guests {
+		c.fail("turn %d started in a session of guests", e.Turn)
+	}
 	if c.turn != 0 {
 		c.missing("turn %d started while turn %d was open", e.Turn, c.turn)
 	}

@@ -10,6 +10,9 @@ import (
 func (c *checker) question(e host.Event) {
 	switch e := e.(type) {
 	case AskNormalised:
+		if c.guests && e.Turn == 0 {
+			return
+		}
 		c.inTurn(e.Name(), e.Turn) // and no more: an ask that is refused on arrival is never asked
 	case host.QuestionAsked:
 		c.asked(e)
@@ -76,7 +79,13 @@ func (c *checker) asked(e host.QuestionAsked) {
 		c.fail("the ask %q was asked twice", e.QuestionID)
 		return
 	}
-	if e.ToolUseID != "" && c.turn == 0 {
+	if c.guests != e.Asker.Guest {
+		c.fail("the ask %q of %q is in the wrong session: guest %t", e.QuestionID, e.Asker.Agent, e.Asker.Guest)
+	}
+	if c.guests && e.Kind != host.KindQuestion {
+		c.fail("the ask %q of a guest is a %s", e.QuestionID, e.Kind)
+	}
+	if e.ToolUseID != "" && c.turn == 0 && !c.guests {
 		c.missing("the ask %q belongs to no turn", e.QuestionID)
 	}
 	if len(e.Questions) == 0 {

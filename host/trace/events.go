@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// Guests is what the agent of a session is called that holds the asks of guests: it has no turns, and no agent.
+const Guests = "guests"
+
 // SessionOpened and SessionClosed are the first and last event of a session in one process.
 type SessionOpened struct {
 	SessionID string `json:"session_id"`

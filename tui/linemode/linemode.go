@@ -76,6 +76,7 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 		}
 	}
 	detach, err := opt.Client.Attach(surfaceName, surface.Surface{
+		Guests:  true,
 		Opened:  func(a host.Ask) { tell(news{opened: a}) },
 		Changed: func(i host.AskInfo) { tell(news{info: &i}) },
 		Ended:   func(id string, end host.Resolution) { tell(news{ended: id, end: end}) },

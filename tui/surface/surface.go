@@ -15,9 +15,13 @@ type Surface struct {
 	Opened  func(host.Ask)
 	Changed func(host.AskInfo) // deadline, asker or drafts
 	Ended   func(id string, end host.Resolution)
+	Guests  bool // it shows the asks of guests too
 }
 
 var _ host.OperatorPrompter = Surface{}
+
+// TakesGuests implements session.Receptive.
+func (s Surface) TakesGuests() bool { return s.Guests }
 
 var errNoHandle = errors.New("this surface can show only asks that come with a handle")
 
