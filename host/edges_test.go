@@ -23,7 +23,7 @@ func TestTraceHasTheAskerSafe(t *testing.T) {
 	asked, _ := d.rec.Events()[0].(host.QuestionAsked)
 	for _, who := range []host.Asker{a.Info().Asker, asked.Asker} {
 		if texts := who.Agent + who.Path[0] + who.Dir; strings.ContainsAny(texts, "\x1b\u202e\n") {
-			t.Errorf("the asker is %q", who)
+			t.Errorf("the asker is %+v", who)
 		}
 	}
 	_ = a.Decline(context.Background(), "", nil)
