@@ -19,7 +19,7 @@ func newOperatorAsk() *cobra.Command {
 		Short: "The MCP server through which an agent asks; agents start it",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := mcpstdio.Serve(cmd.Context(), mcpstdio.Options{
-				Socket: os.Getenv(agent.EnvAskSocket), Gate: os.Getenv(agent.EnvGate) != "", Version: version(),
+				Socket: os.Getenv(agent.EnvAskSocket), Gate: os.Getenv(agent.EnvGate) != "", Guest: newGuest(os.LookupEnv), Version: version(),
 			}, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}

@@ -137,6 +137,7 @@ type Info struct {
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"` // it has no terminal
+	Operator bool      `json:"operator"` // somebody is there who takes the asks of guests
 }
 
 // pick is an answer to one question, by index.
