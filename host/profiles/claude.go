@@ -85,7 +85,7 @@ func wrapClaude(args []string, _ func(string) string, b Bridge) (Wrapped, error)
 			return Wrapped{}, fmt.Errorf("the agent's MCP configuration could not be written: %w", err)
 		}
 		w.Args = before(w.Args, claudeConfig+"="+path, claudeAllow+"="+ClaudeTool)
-		w.Env = []string{"MCP_CONNECTION_NONBLOCKING=0", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS=0"}
+		w.Defaults = []string{"MCP_CONNECTION_NONBLOCKING=0", "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS=0"}
 	}
 	if len(denied) > 0 {
 		w.Args = before(w.Args, claudeDeny+"="+strings.Join(denied, ","))

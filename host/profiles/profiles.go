@@ -59,6 +59,7 @@ type Bridge struct {
 type Wrapped struct {
 	Args     []string // after the program
 	Env      []string // "NAME=value", over what is inherited
+	Defaults []string // likewise, where nothing is inherited
 	Headless bool     // the run has no screen of its own
 }
 

@@ -29,6 +29,7 @@ type Options struct {
 	In     io.Reader
 	Out    io.Writer
 	Clock  host.Clock // nil: the machine's
+	Asks   bool       // there is nothing but asks: no agent waits for prompts
 }
 
 // Exit says how line mode came to its end.
@@ -91,7 +92,9 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 	defer func() { cancel(); <-watched }()
 
 	m := &mode{opt: opt}
-	m.say("Type what the agent should do and press Enter. /help lists the commands.")
+	if !opt.Asks {
+		m.say("Type what the agent should do and press Enter. /help lists the commands.")
+	}
 	for {
 		select {
 		case n := <-inbox:
