@@ -47,36 +47,41 @@ const (
 	geminiNames  = "--allowed-mcp-server-names"
 )
 
-// wrapGemini gives the server in a copy of the system's settings.
 func wrapGemini(args []string, getenv func(string) string, b Bridge) (Wrapped, error) {
 	w := Wrapped{Args: args, Headless: geminiHeadless(args)}
 	if b.Server == nil {
 		return w, nil
 	}
-	from := cmp.Or(getenv(envGemini), systemGemini)
-	text, err := os.ReadFile(from)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return Wrapped{}, fmt.Errorf("gemini's system settings could not be read, so the operator's server cannot be added to them: %w", err)
-	}
-	settings, err := object(string(text), from)
-	if err != nil {
-		return Wrapped{}, err
-	}
-	if err := set(settings, "mcpServers", newGeminiEntry(*b.Server)); err != nil {
-		return Wrapped{}, fmt.Errorf("%s: %w", from, err)
-	}
 	if open := writable(b.Dir); open != "" {
 		return Wrapped{}, fmt.Errorf("gemini ignores settings below %s, because others can write there; set XDG_RUNTIME_DIR to a directory of your own", open)
 	}
+	err := withSettings(&w, getenv, b)
+	return w, err
+}
+
+// withSettings gives the server in a copy of the system's settings.
+func withSettings(w *Wrapped, getenv func(string) string, b Bridge) error {
+	from := cmp.Or(getenv(envGemini), systemGemini)
+	text, err := os.ReadFile(from)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("gemini's system settings could not be read, so the operator's server cannot be added to them: %w", err)
+	}
+	settings, err := object(string(text), from)
+	if err != nil {
+		return err
+	}
+	if err := set(settings, "mcpServers", newGeminiEntry(*b.Server)); err != nil {
+		return fmt.Errorf("%s: %w", from, err)
+	}
 	path := filepath.Join(b.Dir, "settings.json")
 	if err := os.WriteFile(path, []byte(indented(settings)), 0o600); err != nil {
-		return Wrapped{}, fmt.Errorf("gemini's settings could not be written: %w", err)
+		return fmt.Errorf("gemini's settings could not be written: %w", err)
 	}
 	w.Env = []string{envGemini + "=" + path}
-	if at, value := lastValue(args, geminiNames); at >= 0 && !slices.Contains(strings.Split(value, ","), serverName) {
-		w.Args = withValue(args, at, geminiNames, value+","+serverName)
+	if at, value := lastValue(w.Args, geminiNames); at >= 0 && !slices.Contains(strings.Split(value, ","), serverName) {
+		w.Args = withValue(w.Args, at, geminiNames, value+","+serverName)
 	}
-	return w, nil
+	return nil
 }
 
 // geminiHeadless reports whether a prompt was given that is not the first of a talk.
