@@ -17,6 +17,10 @@ type surface struct {
 // errDetached is the cause that a surface's context ends with when it was detached while its ask stays open.
 var errDetached = errors.New("detached")
 
+// ErrLost is the cause that the context of an ask of another process ends with when the connection to it was lost: the
+// ask may be open still.
+var ErrLost = errors.New("the connection to its kitsoki was lost")
+
 // Attach shows every open ask, and every one that comes, to the prompter: its Ask is called in a goroutine of
 // the switchboard, once an ask, with the handle in its context. detach takes it away again without touching the
 // asks, and does not wait for it to return; what it returns afterwards is ignored.

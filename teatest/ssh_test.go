@@ -99,7 +99,7 @@ func (f far) operate(t *testing.T, env []string) {
 }
 
 func TestInsideTmux(t *testing.T) {
-	p, env := demo(t, 80, 24, "--scenario", scenarioFile(t, portThenHost))
+	p, env := demo(t, 80, 24, "--on-hangup", "end", "--scenario", scenarioFile(t, portThenHost))
 	far{
 		send: p.Type, see: p.WaitFor, resize: p.Resize, rang: p.Rang,
 		drop: func() {
@@ -113,26 +113,11 @@ func TestInsideTmux(t *testing.T) {
 
 func TestOverSSH(t *testing.T) {
 	env := claudecli.Env(t, "http://127.0.0.1:9")
-	words := append([]string{"exec", "env", "-i"}, env...)
-	words = append(words, program(t), "demo", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, portThenHost))
-	for i, w := range words[1:] {
-		words[i+1] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
-	}
-	s := startSSHD(t, script(t, "session", "#!/bin/sh\n"+strings.Join(words, " ")+"\n"))
-	term := openTerminal(t, s.clientEnv, s.client...)
+	term, s := overSSH(t, env, program(t), "demo", "--on-hangup", "end", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, portThenHost))
 	titles := regexp.MustCompile(`\x1b\][^\a]*\a`)
 	far{
-		send: func(keys string) {
-			if _, err := term.ptm.WriteString(keys); err != nil {
-				t.Fatal(err)
-			}
-		},
-		see: func(text string) {
-			t.Helper()
-			if !eventually(func() bool { return strings.Contains(ansi.Strip(term.output()), text) }) {
-				t.Fatalf("never saw %q in %q; sshd said:\n%s", text, term.output(), s.log)
-			}
-		},
+		send: term.sends,
+		see:  term.sees,
 		resize: func(w, h int) {
 			if err := pty.Setsize(term.ptm, &pty.Winsize{Cols: uint16(w), Rows: uint16(h)}); err != nil { //nolint:gosec // sizes of terminals
 				t.Fatal(err)
@@ -146,6 +131,33 @@ func TestOverSSH(t *testing.T) {
 	}.operate(t, env)
 	if !eventually(func() bool { return len(childrenOf(t, s.pid)) == 0 }) {
 		t.Errorf("sshd still has the session: %v", childrenOf(t, s.pid))
+	}
+}
+
+// overSSH runs a program on a terminal at the other end of a connection of ssh.
+func overSSH(t *testing.T, env []string, argv ...string) (*terminal, *sshd) {
+	t.Helper()
+	words := append(append([]string{"exec", "env", "-i"}, env...), argv...)
+	for i, w := range words[1:] {
+		words[i+1] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+	}
+	s := startSSHD(t, script(t, "session", "#!/bin/sh\n"+strings.Join(words, " ")+"\n"))
+	return openTerminal(t, s.clientEnv, s.client...), s
+}
+
+// sends types keys.
+func (term *terminal) sends(keys string) {
+	term.t.Helper()
+	if _, err := term.ptm.WriteString(keys); err != nil {
+		term.t.Fatal(err)
+	}
+}
+
+// sees waits for a text among all that was drawn.
+func (term *terminal) sees(text string) {
+	term.t.Helper()
+	if !eventually(func() bool { return strings.Contains(ansi.Strip(term.output()), text) }) {
+		term.t.Fatalf("never saw %q in %q", text, term.output())
 	}
 }
 

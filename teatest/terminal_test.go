@@ -137,7 +137,7 @@ func TestTerminalIsRestoredAfterSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			env := claudecli.Env(t, "http://127.0.0.1:9")
-			term := openTerminal(t, env, program(t), "demo", "--cwd", t.TempDir())
+			term := openTerminal(t, env, program(t), "demo", "--on-hangup", "end", "--cwd", t.TempDir())
 			term.waitFor("This is a demo")
 			if term.state() == term.before {
 				t.Fatal("the terminal was never raw")
@@ -168,7 +168,7 @@ func TestTerminalIsRestoredAfterSignals(t *testing.T) {
 // spins.
 func TestClosedTerminalEndsTheProgram(t *testing.T) {
 	env := claudecli.Env(t, "http://127.0.0.1:9")
-	term := openTerminal(t, env, program(t), "demo", "--cwd", t.TempDir())
+	term := openTerminal(t, env, program(t), "demo", "--on-hangup", "end", "--cwd", t.TempDir())
 	term.waitFor("This is a demo")
 	term.untilAsked()
 	if err := errors.Join(term.pts.Close(), term.ptm.Close()); err != nil {

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"time"
@@ -38,6 +39,12 @@ type Options struct {
 	Emit    func(string) error  // writes to the terminal beside the screen; nil: nothing is written
 	Copy    bool                // whether the terminal's clipboard may be written
 	Getenv  func(string) string // for the choice of an editor; nil: the process's environment
+	Surface string              // what the terminal is called where surfaces are named; empty: "terminal"
+
+	// Elsewhere brings the asks of other processes until it is stopped; nil: there are none. They open by themselves
+	// only with OpenElsewhere.
+	Elsewhere     func(show ShowElsewhere) (stop func())
+	OpenElsewhere bool
 }
 
 // Input is what knows when keys came.
@@ -90,6 +97,7 @@ func NewModel(ctx context.Context, opt Options, send func(tea.Msg)) *Model {
 	if opt.Getenv == nil {
 		opt.Getenv = os.Getenv
 	}
+	opt.Surface = cmp.Or(opt.Surface, surfaceName)
 	m := &Model{
 		opt: opt, width: 80, height: 24, prompter: NewPrompter(send),
 		io: func(do func(context.Context) tea.Msg) tea.Cmd {

@@ -27,6 +27,8 @@ type openAsk struct {
 	declined bool          // a reason goes out with it
 	saved    []host.Draft  // as the switchboard has them
 	saving   bool
+	over     *askEndedMsg // it ended while it was being sent
+	from     *Origin      // where it is one of another process; nil: it is one of a pane's
 }
 
 type (
@@ -51,9 +53,12 @@ func (m *Model) find(id string) *openAsk {
 }
 
 // askOpened takes in a new ask. It comes to the front unless the operator is busy with something.
-func (m *Model) askOpened(ask host.Ask) tea.Cmd {
+func (m *Model) askOpened(ask host.Ask, from *Origin) tea.Cmd {
 	info := ask.Info()
-	a := &openAsk{ask: ask}
+	if m.find(info.ID) != nil || (from != nil && m.hasPane(info.SessionID)) {
+		return nil // it is here already
+	}
+	a := &openAsk{ask: ask, from: from}
 	for i := range info.Questions {
 		a.saved = append(a.saved, ask.Draft(i))
 	}
@@ -66,8 +71,9 @@ func (m *Model) askOpened(ask host.Ask) tea.Cmd {
 		return -1 // before the later ones
 	})
 	m.asks = slices.Insert(m.asks, at, a) // oldest first, whichever was shown first
-	a.eager = m.composing() && m.at.composer.Value() == ""
-	if front := m.front(); front != nil && m.unseen(front) && slices.Index(m.asks, front) > at {
+	mayOpen := from == nil || m.opt.OpenElsewhere
+	a.eager, a.passed = mayOpen && m.composing() && m.at.composer.Value() == "", !mayOpen
+	if front := m.front(); mayOpen && front != nil && m.unseen(front) && slices.Index(m.asks, front) > at {
 		m.show(a) // the older of two that came at once comes first, whichever was heard of first
 	}
 	m.openWaiting()
@@ -129,8 +135,11 @@ func (m *Model) waiting() *openAsk {
 // next goes on after an ask: to the next one that waits and was not folded, else back to the composer.
 func (m *Model) next() {
 	m.home()
-	if a := m.waiting(); a != nil && !a.folded {
-		m.show(a)
+	for _, a := range m.asks {
+		if !a.folded && (a.from == nil || m.opt.OpenElsewhere) {
+			m.show(a)
+			return
+		}
 	}
 }
 
@@ -157,6 +166,7 @@ func (m *Model) settled(msg settledMsg) {
 	case msg.err == nil:
 		m.keep(m.paneOf(a), a.form.Sheet().Unsent(a.sent, a.declined), "the ask")
 		m.guard.Hold(m.now()) // the Enter that sent must not send once more, wherever the keyboard is now
+		m.settledElsewhere(a, m.opt.Surface)
 		front := m.front() == a
 		m.remove(a)
 		if front {
@@ -164,6 +174,13 @@ func (m *Model) settled(msg settledMsg) {
 		}
 	case errors.As(msg.err, &fields):
 		a.form.Say(fields.Error())
+	case a.over != nil:
+		m.ended(*a.over)
+	case a.elsewhere(m) && unresolved(msg.err):
+		a.form.Say("not known to be sent: " + msg.err.Error())
+		if m.front() != a {
+			m.say("not known to be sent: " + msg.err.Error())
+		}
 	default:
 		end := host.Resolution{Outcome: host.Cancelled, Reason: msg.err.Error()}
 		var r *host.Resolution
@@ -231,6 +248,7 @@ func (m *Model) saved(msg savedMsg) tea.Cmd {
 		return nil
 	}
 	a.saving, a.saved = false, msg.drafts
+	m.takeDrafts(a)
 	if msg.err != nil {
 		return nil // an ask that is over keeps what is on the screen
 	}
@@ -246,14 +264,14 @@ func sameDraft(a, b host.Draft) bool {
 // screen does not jump under the operator's hands.
 func (m *Model) ended(msg askEndedMsg) {
 	a := m.find(msg.id)
-	if a == nil || a.form.Ended() || a.sending {
+	switch {
+	case a == nil || a.form.Ended():
+		return
+	case a.sending:
+		a.over = &msg
 		return
 	}
-	why := strings.ReplaceAll(string(msg.end.Outcome), "_", " ")
-	if msg.end.Surface != "" && msg.end.Surface != surfaceName {
-		why += " on " + msg.end.Surface
-	}
-	a.form.End(why)
+	a.form.End(m.endedBy(msg.end))
 	if m.front() == a && !m.exiting() {
 		m.guard.Arm(m.now())
 		return

@@ -171,7 +171,7 @@ func (p *inboxPage) where(a *openAsk) string {
 	info := a.form.Info()
 	pane := p.m.paneOf(a)
 	dir := info.Asker.Dir
-	if dir == "" {
+	if dir == "" && a.from == nil && !info.Asker.Guest {
 		dir = pane.snap.Dir
 	}
 	twin := ""
@@ -179,13 +179,15 @@ func (p *inboxPage) where(a *openAsk) string {
 		twin = fmt.Sprintf("same words as ask %d", n)
 	}
 	text := "in " + askbridge.Safe(dir)
-	if p.m.width < 60 {
+	if dir == "" {
+		text = "from elsewhere"
+	} else if p.m.width < 60 {
 		text = "in " + askbridge.Safe(filepath.Base(dir))
 		if twin != "" { // which cannot be cut: it decides
 			return twin + " · " + text
 		}
 	}
-	if pane.snap.Branch != "" && dir == pane.snap.Dir {
+	if a.from == nil && pane.snap.Branch != "" && dir == pane.snap.Dir {
 		text += " on " + pane.snap.Branch
 	}
 	if twin != "" {

@@ -33,6 +33,8 @@ type pane struct {
 	saved    session.Desk
 	saving   bool
 	closing  bool
+	remote   remote // of another process; nil: of this one
+	gone     bool   // it is not there any more
 }
 
 // The messages of panes.
@@ -56,7 +58,7 @@ type (
 
 // attach makes a pane of a session. It may wait.
 func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error) {
-	detach, err := client.Attach(surfaceName, m.prompter)
+	detach, err := client.Attach(m.opt.Surface, m.prompter)
 	if err != nil {
 		return nil, err
 	}
@@ -71,6 +73,7 @@ func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error
 		log: transcript.New(m.opt.Styles), composer: field.New(m.opt.Keys.NewLine, m.opt.Styles.Plain),
 	}
 	p.composer.Set(desk.Prompt)
+	p.remote, _ = client.(remote)
 	return p, nil
 }
 
@@ -102,6 +105,9 @@ func (m *Model) poll(p *pane) tea.Cmd {
 func (m *Model) events(msg eventsMsg) tea.Cmd {
 	p := msg.pane
 	switch {
+	case errors.Is(msg.err, session.ErrClosed) && p.remote != nil:
+		m.paneGone(p)
+		return nil
 	case errors.Is(msg.err, session.ErrClosed), errors.Is(msg.err, context.Canceled):
 		return nil
 	case msg.err != nil:
@@ -112,6 +118,7 @@ func (m *Model) events(msg eventsMsg) tea.Cmd {
 		p.log.Note("some lines were left out here: more came than could be kept")
 	}
 	for _, e := range msg.batch.Events {
+		e.Surface = m.surface(e.Surface)
 		p.log.Add(e)
 		p.after = e.Seq
 		m.remember(p, e)

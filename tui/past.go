@@ -45,7 +45,7 @@ func (m *Model) remember(p *pane, e session.Event) {
 	case session.AskSettled:
 		m.past = append(m.past, settledAsk{
 			id: e.Key, session: p.snap.Title, who: strings.Join(append([]string{p.snap.Agent}, e.Path...), " › "),
-			question: e.Question, text: e.Text, outcome: e.Outcome, surface: e.Surface, at: e.Time,
+			question: e.Question, text: e.Text, outcome: e.Outcome, surface: m.surface(e.Surface), at: e.Time,
 		})
 		if len(m.past) > maxPast+maxPast/4 {
 			m.past = append(m.past[:0:0], m.past[len(m.past)-maxPast:]...)

@@ -26,10 +26,14 @@ type peekedMsg struct {
 
 // peek opens the peek of an ask and asks its session for what there is.
 func (m *Model) peek(a *openAsk, back page) tea.Cmd {
+	if a.form.Info().Asker.Guest { // whatever is known of the pane that is shown is another's
+		a.form.Say("what a guest does is not seen here; look where it runs")
+		return nil
+	}
 	p := &peekPage{m: m, ask: a, back: back, look: peek.New(m.opt.Styles)}
 	p.look.Resize(m.width, m.height)
 	m.turnTo(p)
-	client, path := m.paneOf(a).client, a.form.Info().Asker.Path
+	client, path := m.clientOf(a), a.form.Info().Asker.Path
 	return m.io(func(ctx context.Context) tea.Msg {
 		found, err := client.Peek(ctx, path)
 		return peekedMsg{p, found, err}

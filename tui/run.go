@@ -40,7 +40,7 @@ type Terminal struct {
 // terminal as it was. It declares presence for them as long as it runs, and for those that it opens. The sessions
 // themselves go on; the caller closes them. Of the options Styles and Emit are Run's own; Keys may be zero, for the
 // table as it comes. An error means that the screen itself failed.
-func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Client) (Exit, error) {
+func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Client) (exit Exit, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if term.Out == nil {
@@ -59,7 +59,6 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 		opt.Emit = func(s string) error { _, err := w.WriteString(s); return err }
 	}
 	renderer.SetHasDarkBackground(true)
-	var err error
 	if opt.Styles, err = styles.Theme(cmp.Or(opt.Theme, "auto"), renderer, os.Getenv); err != nil {
 		return Exit{}, err
 	}
@@ -72,11 +71,24 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 	p = tea.NewProgram(m, tea.WithInput(term.In), tea.WithOutput(term.Out), tea.WithAltScreen(), tea.WithReportFocus(),
 		tea.WithoutSignalHandler(), tea.WithContext(ctx), tea.WithFPS(frames))
 
-	defer m.Detach()
+	stop := func() {}
+	defer func() {
+		leave := func() { m.Detach(); stop() }
+		if exit.Hung {
+			go leave() // whoever shows something is held by the terminal
+			return
+		}
+		leave()
+	}()
 	for _, client := range clients {
 		if err := m.Adopt(ctx, client); err != nil {
 			return Exit{}, err
 		}
+	}
+	if opt.Elsewhere != nil {
+		stop = opt.Elsewhere(func(ctx context.Context, a host.Ask, from Origin) {
+			_, _ = prompterOf(p.Send, &from).Ask(ctx, a.Info().SessionID, nil) // what it returns never matters
+		})
 	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGHUP, syscall.SIGTERM, syscall.SIGINT)
@@ -86,6 +98,7 @@ func Run(ctx context.Context, opt Options, term Terminal, clients ...session.Cli
 
 	select {
 	case err := <-over:
+		m.exit.Unsent = m.unsent()
 		return verdict(m.exit, err)
 	case sig := <-signals:
 		return endBySignal(p, m, sig, over)

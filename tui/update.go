@@ -18,6 +18,7 @@ type Exit struct {
 	Signal os.Signal // nil when the operator quit
 	Lost   bool      // the terminal itself is gone
 	Hung   bool      // it takes no output: write nothing to it any more
+	Unsent []string  // what was typed and is kept nowhere, because its session is gone
 }
 
 type signalMsg struct{ sig os.Signal }
@@ -62,10 +63,11 @@ func (m *Model) update(msg tea.Msg) tea.Cmd {
 		}
 		return tea.Batch(cmds...)
 	case askOpenedMsg:
-		return m.askOpened(msg.ask)
+		return m.askOpened(msg.ask, msg.from)
 	case askChangedMsg:
 		if a := m.find(msg.info.ID); a != nil {
 			a.form.SetInfo(msg.info)
+			m.takeDrafts(a)
 		}
 	case askEndedMsg:
 		m.ended(msg)
@@ -197,6 +199,9 @@ func (m *Model) quit() tea.Cmd {
 		return tea.Quit
 	}
 	m.quitAt, m.help = now, false
+	if n := len(m.leaving()); n == len(m.panes) {
+		return m.saidAtQuit("again leaves: " + plural(n, "the session goes on", "the sessions go on") + " without this terminal")
+	}
 	what := "nothing is running"
 	switch n := m.running(); {
 	case n == 1:
@@ -204,14 +209,19 @@ func (m *Model) quit() tea.Cmd {
 	case n > 1:
 		what = fmt.Sprintf("%d turns are stopped", n)
 	}
-	if n := len(m.asks); n > 0 {
+	if n := m.ending(); n > 0 {
 		what = fmt.Sprintf("%d open %s without an answer and %s", n, plural(n, "ask ends", "asks end"), what)
 	}
 	if left := m.leftBehind(); left != "" {
 		what += " and " + left
 	}
-	text := m.opt.Keys.Quit.Help().Key[:2] + " again quits: " + what
-	m.notice, m.noticeUntil = text, now.Add(quitWithin)
+	return m.saidAtQuit("again quits: " + what)
+}
+
+// saidAtQuit says what a second Ctrl+C does, for as long as it would.
+func (m *Model) saidAtQuit(what string) tea.Cmd {
+	text := m.opt.Keys.Quit.Help().Key[:2] + " " + what
+	m.notice, m.noticeUntil = text, m.now().Add(quitWithin)
 	if a := m.front(); a != nil {
 		a.form.Say(text)
 	}
@@ -245,7 +255,7 @@ func (m *Model) leftBehind() string {
 func (m *Model) running() int {
 	n := 0
 	for _, p := range m.panes {
-		if p.busy() {
+		if p.remote == nil && p.busy() {
 			n++
 		}
 	}

@@ -148,8 +148,14 @@ func (m *Model) who(a *openAsk) string {
 	return who
 }
 
-// sessionName is the title of an ask's session, when there are several sessions.
+// sessionName is the title of an ask's session, when there are several sessions; of a guest, that it is one.
 func (m *Model) sessionName(a *openAsk) string {
+	if a.from != nil {
+		return a.from.name()
+	}
+	if a.form.Info().Asker.Guest {
+		return "guest"
+	}
 	if len(m.panes) < 2 {
 		return ""
 	}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -15,9 +14,6 @@ import (
 	"example.com/kitsoki/host/control"
 	"example.com/kitsoki/mcpstdio"
 )
-
-// errNobody means that no operator can be asked by a guest.
-var errNobody = errors.New("no kitsoki of this user is running with somebody at it")
 
 const (
 	findWithin    = 2 * time.Second  // a kitsoki that hangs is passed over
@@ -97,7 +93,7 @@ func askOperator(ctx context.Context, p control.GuestParams) (answer, error) {
 			_ = c.Close()
 		}}, nil
 	}
-	return answer{}, errNobody
+	return answer{}, fmt.Errorf("%w: no kitsoki is running with somebody at it", errNobody)
 }
 
 // askOne asks one of them.
@@ -142,9 +138,8 @@ func newGuest(lookup func(string) (string, bool)) mcpstdio.Guest {
 		return nil
 	}
 	return func(ctx context.Context, ask mcpstdio.GuestAsk) (askbridge.Final, error) {
-		pid := os.Getppid()
 		p := control.GuestParams{
-			Agent: ask.Client, Parent: processName(pid), ToolUseID: ask.ToolUseID, Arguments: ask.Arguments,
+			Agent: ask.Client, Parent: parentName(), ToolUseID: ask.ToolUseID, Arguments: ask.Arguments,
 		}
 		p.Dir, _ = os.Getwd() // a directory that is gone has no name
 		if p.Agent == "" {
@@ -160,13 +155,4 @@ func newGuest(lookup func(string) (string, bool)) mcpstdio.Guest {
 		}
 		return askbridge.Final{Answers: got.Answers, Notes: got.Notes, Outcome: string(host.Answered), Done: got.done}, nil
 	}
-}
-
-// processName is how a process is called, with its id.
-func processName(pid int) string {
-	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
-	if err != nil {
-		return fmt.Sprintf("process %d", pid)
-	}
-	return fmt.Sprintf("%s (%d)", strings.TrimSpace(string(name)), pid)
 }

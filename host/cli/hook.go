@@ -184,3 +184,12 @@ func parentOfShell() int {
 	}
 	return of
 }
+
+// processName is how a process is called, with its id.
+func processName(pid int) string {
+	name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid))
+	if err != nil {
+		return fmt.Sprintf("process %d", pid)
+	}
+	return fmt.Sprintf("%s (%d)", strings.TrimSpace(string(name)), pid)
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"sync/atomic"
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
@@ -13,9 +14,11 @@ import (
 
 // process is what a running kitsoki is made of: its sessions, and the door through which other processes see them.
 type process struct {
-	manager *session.Manager
-	control *control.Server
-	done    func()
+	manager  *session.Manager
+	control  *control.Server
+	done     func()
+	detached atomic.Bool   // it has no terminal
+	stopping chan struct{} // holds one: another process ends this one
 }
 
 // start puts a process together. Close it.
@@ -31,8 +34,16 @@ func (f *runFlags) start(ctx context.Context) (*process, error) {
 	}
 	feed := control.NewFeed(os.Getpid())
 	opt.Watch = feed
-	p := &process{manager: session.NewManager(opt), done: done}
-	p.control, err = control.Serve(ctx, control.Options{Runtime: runtimeDir, Manager: p.manager, Feed: feed, Version: version()})
+	p := &process{manager: session.NewManager(opt), done: done, stopping: make(chan struct{}, 1)}
+	p.control, err = control.Serve(ctx, control.Options{
+		Runtime: runtimeDir, Manager: p.manager, Feed: feed, Version: version(), Detached: p.detached.Load,
+		Stop: func() {
+			select {
+			case p.stopping <- struct{}{}:
+			default: // it was told already
+			}
+		},
+	})
 	if err != nil {
 		done()
 		return nil, lacking("other processes could not see this one: %w", err)

@@ -40,6 +40,7 @@ type runFlags struct {
 	dir      string
 	access   string
 	worktree string
+	onHangup string // hangupStay or hangupEnd
 	resume   string // an id, the beginning of one, or last
 	goOn     bool   // with the newest session of the directory
 	wait     time.Duration
@@ -49,6 +50,7 @@ type runFlags struct {
 	scenario string
 	hint     string
 	screen   tui.Options // what the settings say of the screen
+	others   bool        // asks of other kitsoki are shown too
 }
 
 // addRunFlags adds the flags that every command with a terminal has.
@@ -62,6 +64,8 @@ func addRunFlags(cmd *cobra.Command) *runFlags {
 	flags.StringVar(&f.resume, "resume", "", "take a session up again, by its id or the beginning of it; kitsoki sessions lists them")
 	cmd.MarkFlagsMutuallyExclusive("continue", "resume", "worktree")
 	_ = cmd.RegisterFlagCompletionFunc("resume", completeSessions)
+	flags.StringVar(&f.onHangup, "on-hangup", hangupStay, "when the terminal is lost while something runs: stay (go on, to be attached to) or end")
+	complete(cmd, "on-hangup", settings.Hangups()...)
 	flags.StringVar(&f.theme, "theme", "auto", "how the screen looks: "+strings.Join(styles.Themes(), ", "))
 	complete(cmd, "theme", styles.Themes()...)
 	return f
@@ -110,18 +114,31 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if f.wait <= 0 {
 		return fmt.Errorf("--ask-wait %s: an ask needs some time; try 5m", f.wait)
 	}
+	if !slices.Contains(settings.Hangups(), f.onHangup) {
+		return fmt.Errorf("--on-hangup %s: use %s", f.onHangup, strings.Join(settings.Hangups(), " or "))
+	}
 	p, err := f.start(cmd.Context())
 	if err != nil {
 		return err
 	}
+	signals, release := catch()
+	defer release()
 	s, err := f.open(cmd, p.manager)
 	if err != nil {
 		return errors.Join(err, p.close(cmd.Context(), host.HostClosing))
 	}
-	exit, err := f.show(cmd, p.manager, s)
+	if f.onHangup == hangupStay && f.drawable(cmd) {
+		p.manager.Board().Declare(nil) // until the process ends: no moment without presence when the terminal is lost
+	}
+	exit, err := f.show(cmd, f.terminalOptions(p), s)
 	why := host.HostClosing
 	if exit.Lost {
 		why = host.NoOperator
+	}
+	if busy, _ := p.busy(); busy && err == nil && exit.Lost && f.onHangup == hangupStay {
+		if err = leaveTerminal(); err == nil {
+			exit.Signal, why = p.linger(signals, false), host.HostClosing
+		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
@@ -205,7 +222,7 @@ func (f *runFlags) open(cmd *cobra.Command, m *session.Manager) (*session.Sessio
 		return nil, fmt.Errorf("%w; kitsoki sessions lists them", err)
 	}
 	if errors.Is(err, session.ErrInUse) {
-		return nil, &exitError{code: exitFailed, err: err}
+		return nil, &exitError{code: exitFailed, err: fmt.Errorf("%w, or put this terminal onto it: kitsoki sessions attach %s", err, id)}
 	}
 	return s, err
 }
@@ -217,11 +234,9 @@ type ending struct {
 }
 
 // show runs the terminal that fits: a screen where one can be drawn and is wanted, else lines.
-func (f *runFlags) show(cmd *cobra.Command, m *session.Manager, s *session.Session) (ending, error) {
+func (f *runFlags) show(cmd *cobra.Command, opt tui.Options, s session.Client) (ending, error) {
 	in, out := cmd.InOrStdin(), cmd.OutOrStdout()
-	if !f.plain && isTerminal(in) && isTerminal(out) && os.Getenv("TERM") != "dumb" {
-		opt := f.screen
-		opt.Opener, opt.Hint, opt.Theme = m, f.hint, f.theme
+	if f.drawable(cmd) {
 		exit, err := tui.Run(cmd.Context(), opt, tui.Terminal{In: in, Out: out}, s)
 		return ending{Exit: exit}, err
 	}
@@ -233,6 +248,11 @@ func (f *runFlags) show(cmd *cobra.Command, m *session.Manager, s *session.Sessi
 		end.Signal = syscall.SIGTERM
 	}
 	return end, err
+}
+
+// drawable reports whether there is a terminal that a screen can be drawn on, and is wanted.
+func (f *runFlags) drawable(cmd *cobra.Command) bool {
+	return !f.plain && isTerminal(cmd.InOrStdin()) && isTerminal(cmd.OutOrStdout()) && os.Getenv("TERM") != "dumb"
 }
 
 func isTerminal(stream any) bool {

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -32,7 +33,8 @@ func newSessions() *cobra.Command {
 		Use:   "sessions",
 		Short: "List the sessions that can be taken up again, and what they cost",
 		Long: `sessions lists what is kept on this machine, the newest at the bottom. Take one up again with
-kitsoki --resume ID, or the newest of this directory with kitsoki --continue.`,
+kitsoki --resume ID, or the newest of this directory with kitsoki --continue. One that runs now, live (with a terminal) or
+detached (without), takes another terminal with kitsoki sessions attach ID.`,
 		Example: `  kitsoki sessions
   kitsoki sessions --here
   kitsoki sessions --cost
@@ -45,7 +47,8 @@ kitsoki --resume ID, or the newest of this directory with kitsoki --continue.`,
 	flags.BoolVar(&f.cost, "cost", false, "what was spent, a line a day")
 	flags.BoolVar(&f.json, "json", false, "print JSON, one object a line")
 	cmd.MarkFlagsMutuallyExclusive("here", "cwd")
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd.OutOrStdout()) }
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd.Context(), cmd.OutOrStdout()) }
+	cmd.AddCommand(newAttach(), newStop())
 	return cmd
 }
 
@@ -53,9 +56,11 @@ kitsoki --resume ID, or the newest of this directory with kitsoki --continue.`,
 type keptSession struct {
 	trace.Summary
 	session.Left
+	PID      int  `json:"pid,omitempty"`      // of the process that it runs in now
+	Detached bool `json:"detached,omitempty"` // which has no terminal
 }
 
-func (f *sessionsFlags) run(out io.Writer) error {
+func (f *sessionsFlags) run(ctx context.Context, out io.Writer) error {
 	only := ""
 	if f.here || f.dir != "" {
 		var err error
@@ -70,6 +75,11 @@ func (f *sessionsFlags) run(out io.Writer) error {
 	if f.cost {
 		return f.days(out, all, only)
 	}
+	live, done, err := liveSessions(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	n := 0
 	for _, s := range all {
@@ -81,8 +91,12 @@ func (f *sessionsFlags) run(out io.Writer) error {
 		if err != nil {
 			left.Title = "?"
 		}
+		state, kept := stateWord(sum), keptSession{Summary: sum, Left: left}
+		if i := slices.IndexFunc(live, func(l liveSession) bool { return l.ID == sum.ID }); i >= 0 {
+			state, kept.PID, kept.Detached = live[i].where(), live[i].pid, live[i].detached
+		}
 		if f.json {
-			if err := printJSON(out, keptSession{sum, left}); err != nil {
+			if err := printJSON(out, kept); err != nil {
 				return err
 			}
 			continue
@@ -91,7 +105,7 @@ func (f *sessionsFlags) run(out io.Writer) error {
 			fmt.Fprintln(table, "SESSION\tLAST\tSTATE\tTITLE\tDIRECTORY\tTURNS\tCOST\tLEFT")
 		}
 		n++
-		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t$%.4f\t%s\n", shown(sum.ID), sum.Last.Local().Format("2006-01-02 15:04"), stateWord(sum),
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t$%.4f\t%s\n", shown(sum.ID), sum.Last.Local().Format("2006-01-02 15:04"), state,
 			cmp.Or(left.Title, shown(filepath.Base(sum.Dir))), shown(sum.Dir), turnsWord(sum), sum.CostUSD, leftWords(left))
 	}
 	if n == 0 && !f.json {
@@ -194,7 +208,7 @@ func newestIn(state, dir string) (string, error) {
 		}
 	}
 	if live != "" {
-		return "", &exitError{code: exitFailed, err: fmt.Errorf("session %s: %w, and no other one of %s could go on", live, session.ErrInUse, askbridge.Safe(abs))}
+		return "", &exitError{code: exitFailed, err: fmt.Errorf("session %s: %w, and no other one of %s could go on; put this terminal onto it: kitsoki sessions attach %s", live, session.ErrInUse, askbridge.Safe(abs), live)}
 	}
 	return "", &exitError{code: exitUsage, err: errors.New("no session of " + askbridge.Safe(abs) + " is kept that could go on; kitsoki sessions lists them all")}
 }

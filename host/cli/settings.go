@@ -28,12 +28,16 @@ func (f *runFlags) settle(cmd *cobra.Command) error {
 		"ask-wait": func() { f.wait = s.AskWait },
 		"theme":    func() { f.theme = s.Theme },
 		"log":      func() { f.log = s.Log },
+
+		"on-hangup": func() { f.onHangup = s.OnHangup },
 	} {
 		if !given(flag) {
 			set()
 		}
 	}
+	f.others = s.Elsewhere != "off"
 	f.screen, err = screenOptions(s)
+	f.screen.OpenElsewhere = s.Elsewhere == "open"
 	return err
 }
 

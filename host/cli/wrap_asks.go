@@ -156,7 +156,7 @@ func (w *wrapAsks) open(s *session.Session, tty *os.File, done func()) *seat {
 	one := &seat{session: s, left: make(chan struct{})}
 	go func() {
 		defer close(one.left)
-		_, err := linemode.Run(ctx, linemode.Options{Client: s, In: tty, Out: tty, Asks: true})
+		_, err := linemode.Run(ctx, linemode.Options{Client: s, In: tty, Out: tty, Hello: w.agent + " asks."})
 		gone := &host.Unanswered{Outcome: host.NoOperator, Reason: "the operator has left the terminal"}
 		if one.why = gone; err != nil {
 			gone.Reason = err.Error()

@@ -44,6 +44,19 @@ func (a *remoteAsk) params() askParams {
 	return askParams{Session: a.q.SessionID, Question: a.q.ID, Surface: a.surface}
 }
 
+// ErrNoReply means that the other process did not answer in time. Whether it did what it was told is not known.
+var ErrNoReply = errors.New("that kitsoki does not reply; try again")
+
+// call calls a method of the ask, within a bound: the other process may hang.
+func (a *remoteAsk) call(ctx context.Context, method string, p askParams) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, replyWithin, ErrNoReply)
+	defer cancel()
+	return a.fields(a.c.call(ctx, method, p, nil))
+}
+
+// replyWithin bounds the wait for what another process does at once.
+const replyWithin = 10 * time.Second
+
 // Info implements host.Ask.
 func (a *remoteAsk) Info() host.AskInfo {
 	a.mu.Lock()
@@ -55,14 +68,17 @@ func (a *remoteAsk) Info() host.AskInfo {
 func (a *remoteAsk) Answer(ctx context.Context, as []host.Answer) error {
 	p := a.params()
 	p.Picks = picks(as)
-	return a.fields(a.c.call(ctx, methodAnswer, p, nil))
+	if prop := a.Info().Proposal; prop != nil {
+		p.Hash = prop.Hash // a surface has shown it whole
+	}
+	return a.call(ctx, methodAnswer, p)
 }
 
 // Decline implements host.Ask.
 func (a *remoteAsk) Decline(ctx context.Context, reason string, partial []host.Answer) error {
 	p := a.params()
 	p.Reason, p.Partial = reason, picks(partial)
-	return a.fields(a.c.call(ctx, methodDecline, p, nil))
+	return a.call(ctx, methodDecline, p)
 }
 
 // Extend implements host.Ask.
@@ -72,7 +88,7 @@ func (a *remoteAsk) Extend(ctx context.Context, d time.Duration) error {
 	}
 	p := a.params()
 	p.Seconds = d.Seconds()
-	return a.c.call(ctx, methodExtend, p, nil)
+	return a.call(ctx, methodExtend, p)
 }
 
 // touchEvery is how often it is told that the operator works on an ask.
@@ -112,7 +128,7 @@ func (a *remoteAsk) Draft(question int) host.Draft {
 func (a *remoteAsk) SetDraft(ctx context.Context, question int, d host.Draft) error {
 	p := a.params()
 	p.Index, p.Draft = question, &draft{pick: pick(d.Answer), Taken: d.Taken, Rev: d.Rev}
-	if err := a.c.call(ctx, methodDraft, p, nil); err != nil {
+	if err := a.call(ctx, methodDraft, p); err != nil {
 		return err
 	}
 	a.mu.Lock()

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -27,9 +28,12 @@ type Client struct {
 	path string
 	pid  int
 
+	lost sync.WaitGroup // who waits for the end of the connection
+
 	mu    sync.Mutex // guards all below
 	subs  map[int64]*Watch
 	early map[int64][]questionEvent // of subscriptions whose answer is still on its way
+	past  map[int64]bool            // subscriptions that were closed here
 
 	deadlines map[string]func(time.Time) // of asks of guests, by id
 }
@@ -38,6 +42,7 @@ type Client struct {
 // behind is removed by whoever finds nobody there.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
+	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return bound(a).Compare(bound(b)) })
 	if errors.Is(err, os.ErrNotExist) {
 		return nil, nil
 	}
@@ -51,6 +56,15 @@ func Find(runtime string) ([]string, error) {
 		}
 	}
 	return out, nil
+}
+
+// bound is when a socket was made; the zero time when it is gone by now.
+func bound(e os.DirEntry) time.Time {
+	info, err := e.Info()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // All connects to every running kitsoki but this process. One that goes away meanwhile is left out.
@@ -93,16 +107,41 @@ func pidOf(path string) int {
 	return pid
 }
 
+func newClient(path string) *Client {
+	return &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, past: map[int64]bool{}, deadlines: map[string]func(time.Time){}}
+}
+
+func (c *Client) methods() rpc.Methods {
+	return rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews}
+}
+
 // Dial connects to one.
 func Dial(ctx context.Context, path string) (*Client, error) {
-	c := &Client{path: path, pid: pidOf(path), subs: map[int64]*Watch{}, early: map[int64][]questionEvent{}, deadlines: map[string]func(time.Time){}}
-	conn, err := rpc.Dial(ctx, path, rpc.Methods{methodQuestions: c.questionEvent, methodGuestNews: c.guestNews})
+	c := newClient(path)
+	conn, err := rpc.Dial(ctx, path, c.methods())
 	if err != nil {
 		return nil, err
 	}
-	c.conn = conn
+	c.start(conn)
 	return c, nil
 }
+
+// start lets the client's watches go when its connection ends.
+func (c *Client) start(conn *rpc.Conn) {
+	c.conn = conn
+	c.lost.Go(func() {
+		<-conn.Gone()
+		c.mu.Lock()
+		watches := slices.Collect(maps.Values(c.subs))
+		c.mu.Unlock()
+		for _, w := range watches {
+			w.lose()
+		}
+	})
+}
+
+// Path is the socket's; of a process of another machine, its name there.
+func (c *Client) Path() string { return c.path }
 
 // PID is the process at the other end.
 func (c *Client) PID() int { return c.pid }
@@ -114,7 +153,9 @@ func (c *Client) Gone() <-chan struct{} { return c.conn.Gone() }
 func (c *Client) Close() error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
-	return c.conn.Close(ctx)
+	err := c.conn.Close(ctx)
+	c.lost.Wait()
+	return err
 }
 
 func (c *Client) call(ctx context.Context, method string, params, result any) error {
@@ -124,7 +165,10 @@ func (c *Client) call(ctx context.Context, method string, params, result any) er
 // translate gives an error of the other end the meaning that it has at home.
 func translate(err error) error {
 	var e *rpc.Error
-	if !errors.As(err, &e) {
+	switch {
+	case errors.Is(err, rpc.ErrGone):
+		return host.ErrLost
+	case !errors.As(err, &e):
 		return err
 	}
 	known := map[int]error{
@@ -138,7 +182,7 @@ func translate(err error) error {
 		if e.Code == codeTooLate {
 			end.Outcome = host.TimedOut
 		}
-		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface}
+		return &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason}
 	case known != nil:
 		return &remoteError{words: e.Message, is: known}
 	}
@@ -181,6 +225,7 @@ type askParams struct {
 	Question string `json:"question_id"`
 	Surface  string `json:"surface,omitempty"`
 
+	Hash    string         `json:"hash,omitempty"` // of a proposal
 	Answers map[string]any `json:"answers,omitempty"`
 	Picks   []pick         `json:"picks,omitempty"`
 	Reason  string         `json:"reason,omitempty"`
@@ -227,7 +272,10 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.mu.Lock()
-	delete(c.subs, w.id)
+	if w.id != 0 {
+		delete(c.subs, w.id)
+		c.past[w.id] = true
+	}
 	w.id = got.Subscription
 	c.subs[w.id] = w
 	early := c.early[w.id]
@@ -236,6 +284,11 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.snapshotLocked(got.Questions)
 	for _, e := range early {
 		w.takeLocked(e)
+	}
+	select {
+	case <-c.conn.Gone(): // nobody else tells of it
+		w.loseLocked()
+	default:
 	}
 	return nil
 }
@@ -248,7 +301,7 @@ func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	}
 	c.mu.Lock()
 	w := c.subs[e.Subscription]
-	if w == nil {
+	if w == nil && !c.past[e.Subscription] {
 		c.early[e.Subscription] = append(c.early[e.Subscription], e)
 	}
 	c.mu.Unlock()
@@ -306,20 +359,29 @@ func (w *Watch) takeLocked(e questionEvent) {
 	}
 }
 
-// ErrLost is the cause that an ask's context ends with when the connection to its process was lost: it may be open still.
-var ErrLost = errors.New("the connection to the other kitsoki was lost")
+// lose lets go of every ask because the connection is gone; each may be open still.
+func (w *Watch) lose() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.loseLocked()
+}
+
+func (w *Watch) loseLocked() {
+	w.over = true
+	for id, a := range w.asks {
+		delete(w.asks, id)
+		a.end(host.ErrLost)
+	}
+}
 
 // Close lets go of every ask, without touching it, and waits for those who show them.
 func (w *Watch) Close() {
 	w.c.mu.Lock()
-	delete(w.c.subs, w.id)
-	w.c.mu.Unlock()
-	w.mu.Lock()
-	w.over = true
-	for id, a := range w.asks {
-		delete(w.asks, id)
-		a.end(ErrLost)
+	if w.id != 0 {
+		delete(w.c.subs, w.id)
+		w.c.past[w.id] = true
 	}
-	w.mu.Unlock()
+	w.c.mu.Unlock()
+	w.lose()
 	w.shown.Wait()
 }

@@ -18,7 +18,8 @@ type Feed struct {
 	mu       sync.Mutex // guards all below; what it calls does not block
 	open     map[string]*openAsk
 	watchers map[*watcher]struct{}
-	ended    bool
+	closed   bool
+	past     []Ended        // the newest at the end
 	asks     sync.WaitGroup // the goroutines of open asks
 }
 
@@ -46,7 +47,7 @@ func NewFeed(pid int) *Feed {
 func (f *Feed) Opened(a host.Ask) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.ended {
+	if f.closed {
 		return
 	}
 	o := &openAsk{ask: a, over: make(chan struct{})}
@@ -84,7 +85,8 @@ func (f *Feed) Ended(id string, end host.Resolution) {
 	}
 	delete(f.open, id)
 	close(o.over)
-	f.tellLocked(o.ask.Info().SessionID, questionEvent{What: resolved, ID: id, Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason})
+	f.keepLocked(id, o.ask.Info().SessionID, end)
+	f.tellLocked(o.ask.Info().SessionID, questionEvent{What: resolved, ID: id, Outcome: end.Outcome, Surface: surface(end.Surface), Reason: end.Reason})
 }
 
 // tellLocked sends to every subscription that the session is for. One that does not read is told, once it does, that it
@@ -159,7 +161,7 @@ func (f *Feed) question(a host.Ask) *Question {
 // close ends what follows asks; they have ended, or are left to others.
 func (f *Feed) close() {
 	f.mu.Lock()
-	f.ended = true
+	f.closed = true
 	for id, o := range f.open {
 		delete(f.open, id)
 		close(o.over)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 	"time"
 
 	"example.com/kitsoki/askbridge"
@@ -30,6 +31,9 @@ func (t *target) fields(more ...rpc.Field) []rpc.Field {
 // find finds the ask. One of another session is not found: whoever asks for it means something else.
 func (s *Server) find(t target) (host.Ask, error) {
 	a, ok := s.opt.Manager.Board().Find(t.question, askbridge.Safe(t.surface))
+	if end, was := s.opt.Feed.ended(t.question); !ok && was && (t.session == "" || t.session == end.SessionID) {
+		return nil, askError(nil, &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason})
+	}
 	if !ok {
 		return nil, rpc.Errorf(codeUnknown, "there is no open ask %q", askbridge.Safe(t.question))
 	}
@@ -44,7 +48,9 @@ func (s *Server) answer(ctx context.Context, raw json.RawMessage) (any, error) {
 	var t target
 	var byText map[string]any
 	var byIndex []pick
+	var hash string
 	f := rpc.Params(raw, t.fields(
+		rpc.Field{Name: "hash", Want: "of a proposal: the beginning of its hash", Into: &hash},
 		rpc.Field{Name: "answers", Want: `an object, {"<question>": "<label or own words>"}`, Into: &byText},
 		rpc.Field{Name: "picks", Want: "a list with an answer for each question", Into: &byIndex},
 	)...)
@@ -64,7 +70,31 @@ func (s *Server) answer(ctx context.Context, raw json.RawMessage) (any, error) {
 			return nil, askError(a, err)
 		}
 	}
+	if err := allows(a.Info(), as, hash); err != nil {
+		return nil, err
+	}
 	return nil, askError(a, a.Answer(ctx, as))
+}
+
+// MinHash is how much of a proposal's hash an allow from elsewhere has to name: whoever names it had the proposal at
+// hand, and not another one that took its place.
+const MinHash = 12
+
+// allows holds an allow of a proposal to the proposal. A denial needs no hash.
+func allows(info host.AskInfo, as []host.Answer, hash string) error {
+	if info.Kind != host.KindProposal || len(as) != 1 || len(as[0].Picked) != 1 {
+		return nil // and what is no row is refused
+	}
+	row, rows := as[0].Picked[0], info.Questions[0].Options
+	if row < 0 || row >= len(rows) || rows[row].Label == host.Deny {
+		return nil
+	}
+	if len(hash) < MinHash || info.Proposal == nil || !strings.HasPrefix(info.Proposal.Hash, hash) {
+		f := &rpc.Faults{}
+		f.Add("hash", "expected the first %d characters or more of the hash of this proposal, as it is shown with its whole text", MinHash)
+		return f.Err()
+	}
+	return nil
 }
 
 func (s *Server) decline(ctx context.Context, raw json.RawMessage) (any, error) {
@@ -136,6 +166,7 @@ func (s *Server) touch(_ context.Context, raw json.RawMessage) (any, error) {
 type settled struct {
 	Outcome host.Outcome `json:"outcome"`
 	Surface string       `json:"surface,omitempty"`
+	Reason  string       `json:"reason,omitempty"`
 }
 
 // invalid is the data of an answer that does not fit: what is wrong, by question, and the keys that are expected.
@@ -177,7 +208,7 @@ func askError(a host.Ask, err error) error {
 	}
 	out := rpc.Errorf(code, "%v", err)
 	if errors.As(err, &end) {
-		out = out.With(settled{end.Outcome, end.Surface})
+		out = out.With(settled{end.Outcome, surface(end.Surface), end.Reason})
 	}
 	return out
 }
@@ -233,39 +264,7 @@ func (s *Server) events(ctx context.Context, raw json.RawMessage) (any, error) {
 		return nil, sessionError(err)
 	}
 	snap, err := one.Snapshot(ctx)
-	return batch{Events: b.Events, Resync: b.Resync, Snap: snap}, sessionError(err)
-}
-
-// attach declares presence for a session while the request is in hand. The asks themselves come by a subscription.
-func (s *Server) attach(ctx context.Context, r *rpc.Request) rpc.Work {
-	return func() (any, error) {
-		one, err := s.sessionParams(r.Params)
-		if err != nil {
-			return nil, err
-		}
-		release := one.Present()
-		defer release()
-		s.count(r.Conn, 1)
-		defer s.count(r.Conn, -1)
-		<-ctx.Done()
-		return nil, context.Cause(ctx)
-	}
-}
-
-// count keeps how many surfaces of other processes are attached.
-func (s *Server) count(c *rpc.Conn, n int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.attached[c] += n; s.attached[c] == 0 {
-		delete(s.attached, c)
-	}
-}
-
-// Attached is how many processes have a surface attached to a session of this one.
-func (s *Server) Attached() int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return len(s.attached)
+	return batch{Events: elsewhere(b.Events), Resync: b.Resync, Snap: snap}, sessionError(err)
 }
 
 func (s *Server) turn(ctx context.Context, raw json.RawMessage) (any, error) {

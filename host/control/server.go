@@ -42,8 +42,10 @@ type Server struct {
 	subs    atomic.Int64
 	guests  guests
 
+	ends sync.WaitGroup // who waits for the end of a connection
+
 	mu       sync.Mutex
-	attached map[*rpc.Conn]int // surfaces of other processes, by connection
+	attached map[*rpc.Conn]map[string]*attachment // surfaces of other processes, by connection and session
 }
 
 // prefix is how the name of a control socket begins in the runtime directory; the process's id and some letters follow.
@@ -55,7 +57,7 @@ func Serve(ctx context.Context, opt Options) (*Server, error) {
 	if opt.now == nil {
 		opt.now = time.Now
 	}
-	s := &Server{opt: opt, started: opt.now(), attached: map[*rpc.Conn]int{}}
+	s := &Server{opt: opt, started: opt.now(), attached: map[*rpc.Conn]map[string]*attachment{}}
 	opt.Feed.mu.Lock()
 	opt.Feed.title = titles(opt.Manager)
 	opt.Feed.mu.Unlock()
@@ -74,6 +76,7 @@ func (s *Server) Path() string { return s.path }
 func (s *Server) Close(ctx context.Context) error {
 	err := s.rpc.Close(ctx)
 	s.guests.work.Wait() // their connections have ended
+	s.ends.Wait()
 	s.opt.Feed.close()
 	return err
 }
@@ -84,6 +87,7 @@ func (s *Server) methods() rpc.Methods {
 		methodStop:      quick(s.stop),
 		methodWork:      quick(s.work),
 		methodSubscribe: s.subscribe,
+		methodList:      quick(s.list),
 
 		methodAnswer:  slow(s.answer),
 		methodDecline: slow(s.decline),
@@ -98,6 +102,7 @@ func (s *Server) methods() rpc.Methods {
 		methodGet:      slow(s.get),
 		methodEvents:   slow(s.events),
 		methodAttach:   s.attach,
+		methodDetach:   s.detach,
 		methodTurn:     slow(s.turn),
 		methodUnqueue:  slow(s.unqueue),
 		methodRelease:  slow(s.release),
@@ -141,7 +146,7 @@ func (s *Server) stop(raw json.RawMessage) (any, error) {
 	if err := rpc.Params(raw).Err(); err != nil {
 		return nil, err
 	}
-	if s.opt.Stop == nil {
+	if s.opt.Stop == nil || (s.opt.Detached != nil && !s.opt.Detached()) {
 		return nil, rpc.Errorf(codeFailed, "this kitsoki has a terminal of its own; end it there")
 	}
 	s.opt.Stop()
@@ -164,10 +169,10 @@ func (s *Server) subscribe(_ context.Context, r *rpc.Request) rpc.Work {
 		w.filter = func(id string) bool { return id == sessionID }
 	}
 	open := s.opt.Feed.subscribe(w, replaces)
-	go func() {
+	s.ends.Go(func() {
 		<-r.Conn.Gone()
 		s.opt.Feed.unsubscribe(w)
-	}()
+	})
 	return func() (any, error) {
 		return struct {
 			Subscription int64       `json:"subscription"`
@@ -193,13 +198,8 @@ func (s *Server) rows() []Row {
 	}
 	for _, q := range s.opt.Feed.questions(nil) {
 		snap := snaps[q.SessionID]
-		row := Row{
-			Kind: RowQuestion, SessionID: q.SessionID, Title: q.Title, Who: who(q.Asker), Dir: cmp.Or(q.Asker.Dir, snap.Dir), PID: os.Getpid(), ID: q.ID, Ask: q.Kind,
-			AgeMS: now.Sub(q.Opened).Milliseconds(), Deadline: &q.Deadline, Guest: q.Guest, CostUSD: snap.CostUSD,
-		}
-		for _, one := range q.Questions {
-			row.Headers, row.Questions = append(row.Headers, one.Header), append(row.Questions, one.Question)
-		}
+		row := q.Row(now)
+		row.Dir, row.CostUSD = cmp.Or(row.Dir, snap.Dir), snap.CostUSD
 		rows = append(rows, row)
 	}
 	slices.SortStableFunc(rows, func(a, b Row) int { return a.Deadline.Compare(*b.Deadline) })

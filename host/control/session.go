@@ -15,6 +15,10 @@ const closeWithin = 5 * time.Second
 // Session is a session of another process as a session.Client. Closing it closes it there.
 func (c *Client) Session(id string) session.Client { return &remoteSession{c: c, id: id} }
 
+// PID is the process that the session belongs to, and Gone is closed when the connection to it is.
+func (s *remoteSession) PID() int              { return s.c.PID() }
+func (s *remoteSession) Gone() <-chan struct{} { return s.c.Gone() }
+
 type remoteSession struct {
 	c  *Client
 	id string
@@ -68,23 +72,25 @@ func (s *remoteSession) Events(ctx context.Context, after uint64) (session.Batch
 
 // Attach implements session.Client: presence there, and its asks here.
 func (s *remoteSession) Attach(name string, p host.OperatorPrompter) (func(), error) {
-	ctx, cancel := context.WithCancel(context.Background())
-	gone := make(chan struct{})
-	go func() {
-		defer close(gone)
-		_ = s.call(ctx, methodAttach, sessionParams{}, nil) // it is in hand until it is cancelled
-	}()
-	watch, err := s.c.Watch(ctx, s.id, name, func(ctx context.Context, a host.Ask, _ Question) { show(ctx, s.id, p, a) })
-	if err != nil {
-		cancel()
-		<-gone
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if err := s.call(ctx, methodAttach, sessionParams{}, nil); err != nil {
 		return nil, err
 	}
+	watch, err := s.c.Watch(ctx, s.id, name, func(ctx context.Context, a host.Ask, _ Question) { show(ctx, s.id, p, a) })
+	if err != nil {
+		return nil, errors.Join(err, s.detach())
+	}
 	return func() {
-		cancel()
 		watch.Close()
-		<-gone
+		_ = s.detach() // a connection that is gone has detached
 	}, nil
+}
+
+func (s *remoteSession) detach() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	return s.call(ctx, methodDetach, sessionParams{}, nil)
 }
 
 // show lets a prompter work on an ask. What one that does not use the handle returns is its answer.

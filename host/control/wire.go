@@ -16,12 +16,14 @@ const (
 	methodDraft     = "runstatus.session.put_draft"
 	methodTouch     = "runstatus.session.touch"
 	methodSubscribe = "runstatus.questions.subscribe"
+	methodList      = "runstatus.questions.list"
 	methodQuestions = "runstatus.questions.event" // a notification
 
 	methodSessions = "runstatus.session.list"
 	methodGet      = "runstatus.session.get"
 	methodEvents   = "runstatus.session.events"
 	methodAttach   = "runstatus.session.attach"
+	methodDetach   = "runstatus.session.detach"
 	methodTurn     = "runstatus.session.turn"
 	methodUnqueue  = "runstatus.session.unqueue"
 	methodRelease  = "runstatus.session.release_queue"

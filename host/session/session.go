@@ -145,6 +145,9 @@ func (s *Session) Attach(name string, p host.OperatorPrompter) (func(), error) {
 	if err != nil {
 		return nil, err
 	}
+	if ofGuests(s.id) {
+		return detach, nil // it has them already
+	}
 	dismiss := s.m.guests.receive(s.m.board, name, p) // not under the session's lock
 	return func() { detach(); dismiss() }, nil
 }

@@ -42,6 +42,9 @@ func Agents() []string { return []string{"claude", "scripted"} }
 // Accesses are what access can be; the flag offers the same.
 func Accesses() []string { return []string{"read", "ask", "edit", "full"} }
 
+// Hangups are what on_hangup can be; the flag offers the same.
+func Hangups() []string { return []string{"stay", "end"} }
+
 // Themes are what theme can be.
 func Themes() []string { return []string{"auto", "light", "dark", "none", "16"} }
 
@@ -63,6 +66,8 @@ func fields() []field {
 		{"model", text(func(s *Settings) *string { return &s.Model }, "the model's name")},
 		{"access", oneOf(func(s *Settings) *string { return &s.Access }, Accesses()...)},
 		{"ask_wait", duration(func(s *Settings) *time.Duration { return &s.AskWait }, time.Nanosecond)},
+		{"on_hangup", oneOf(func(s *Settings) *string { return &s.OnHangup }, Hangups()...)},
+		{"elsewhere", oneOf(func(s *Settings) *string { return &s.Elsewhere }, "list", "open", "off")},
 		{"theme", oneOf(func(s *Settings) *string { return &s.Theme }, Themes()...)},
 		{"notify.bell", yesNo(func(s *Settings) *bool { return &s.Notify.Bell })},
 		{"notify.osc", oneOf(func(s *Settings) *string { return &s.Notify.OSC }, "off", "9", "777")},

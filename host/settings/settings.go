@@ -26,6 +26,9 @@ type Settings struct {
 	AskWait time.Duration // how long an ask waits for its answer; above zero
 	Theme   string        // auto, light, dark, none or 16
 
+	OnHangup  string // what becomes of the work when the terminal is lost: stay or end
+	Elsewhere string // what becomes of asks of other kitsoki: list, open or off
+
 	// Keys are changed bindings: the name of a binding to its keys, of which there is at least one. Whether
 	// there are such bindings and such keys is for the package that has them to say.
 	Keys map[string][]string
@@ -58,7 +61,10 @@ func Default() Settings {
 		Access:  "ask",
 		AskWait: 5 * time.Minute,
 		Theme:   "auto",
-		Notify:  Notify{Bell: true, OSC: "off", After: 20 * time.Second},
+
+		OnHangup:  "stay",
+		Elsewhere: "list",
+		Notify:    Notify{Bell: true, OSC: "off", After: 20 * time.Second},
 	}
 }
 

@@ -193,7 +193,7 @@ func TestForms(t *testing.T) {
 }
 
 func TestSentences(t *testing.T) {
-	const top = "agent, model, access, ask_wait, theme, keys, notify, copy or log"
+	const top = "agent, model, access, ask_wait, on_hangup, elsewhere, theme, keys, notify, copy or log"
 	const command = "use a text for a shell, or a list of a program and its arguments"
 	const keys = "use a key such as ctrl+s, or a list of keys"
 	for name, c := range map[string]struct{ file, want string }{

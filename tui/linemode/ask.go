@@ -59,7 +59,11 @@ func (m *mode) opened(ask host.Ask) {
 }
 
 func who(info host.AskInfo) string {
-	return strings.Join(append([]string{info.Asker.Agent}, info.Asker.Path...), " › ")
+	words := strings.Join(append([]string{info.Asker.Agent}, info.Asker.Path...), " › ")
+	if info.Asker.Guest {
+		return "guest: " + words
+	}
+	return words
 }
 
 // show writes the focused page of an ask. Lines that were on their way by then answer nothing.

@@ -6,6 +6,7 @@ package linemode
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,7 +30,7 @@ type Options struct {
 	In     io.Reader
 	Out    io.Writer
 	Clock  host.Clock // nil: the machine's
-	Asks   bool       // there is nothing but asks: no agent waits for prompts
+	Hello  string     // the first line; empty: how to begin
 }
 
 // Exit says how line mode came to its end.
@@ -92,9 +93,7 @@ func Run(ctx context.Context, opt Options) (Exit, error) {
 	defer func() { cancel(); <-watched }()
 
 	m := &mode{opt: opt}
-	if !opt.Asks {
-		m.say("Type what the agent should do and press Enter. /help lists the commands.")
-	}
+	m.say(cmp.Or(opt.Hello, "Type what the agent should do and press Enter. /help lists the commands."))
 	for {
 		select {
 		case n := <-inbox:

@@ -42,6 +42,10 @@ const (
 
 // peek writes what the asking agent last said and did.
 func (m *mode) peek(ctx context.Context, a *asked) {
+	if a.info.Asker.Guest { // whatever the session knows is another's
+		m.say("  what a guest does is not seen here; it runs in " + a.info.Asker.Dir)
+		return
+	}
 	p, err := m.opt.Client.Peek(ctx, a.info.Asker.Path)
 	for _, text := range p.Words[max(0, len(p.Words)-peekWords):] {
 		m.say("  said: " + strings.ReplaceAll(strings.TrimSpace(text), "\n", "\n  "))

@@ -1,6 +1,7 @@
 package question
 
 import (
+	"slices"
 	"strings"
 	"time"
 
@@ -301,3 +302,12 @@ func (m *Model) fieldText() string {
 // Say puts a message into the state line until the next key. A warning that it takes the place of has to be given
 // again: nobody consents to what cannot be read.
 func (m *Model) Say(text string) { m.sheet.Notice, m.sheet.warned = text, false }
+
+// SetDraft takes over the draft of a question that was made on another surface.
+func (m *Model) SetDraft(question int, d host.Draft) {
+	before := m.sheet
+	m.sheet.Drafts = slices.Clone(m.sheet.Drafts)
+	m.sheet.Drafts[question] = d
+	m.sheet.warned = false
+	m.redraw(before)
+}

@@ -42,8 +42,11 @@ func (s Surface) Ask(ctx context.Context, _ string, _ []host.OperatorQuestion) (
 		case <-ctx.Done():
 			end := host.Resolution{Outcome: host.Cancelled}
 			var r *host.Resolution
-			if errors.As(context.Cause(ctx), &r) {
+			switch cause := context.Cause(ctx); {
+			case errors.As(cause, &r):
 				end = *r
+			case errors.Is(cause, host.ErrLost):
+				end.Reason = host.ErrLost.Error()
 			}
 			s.Ended(ask.Info().ID, end)
 			return nil, context.Cause(ctx)
