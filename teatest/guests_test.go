@@ -28,6 +28,7 @@ type office struct {
 	t    *testing.T
 	env  []string // of kitsoki, and but for the API's address of all agents
 	asks chan inboxAsk
+	door *control.Client
 }
 
 // inboxAsk is an ask as another process sees it.
@@ -42,6 +43,12 @@ func openOffice(t *testing.T) *office {
 	t.Helper()
 	p, env := demo(t, 100, 30)
 	p.WaitFor("This is a demo")
+	return officeOf(t, p, env)
+}
+
+// officeOf connects to the kitsoki in a terminal.
+func officeOf(t *testing.T, p *tmux.Pane, env []string) *office {
+	t.Helper()
 	o := &office{Pane: p, t: t, env: env, asks: make(chan inboxAsk, 16)}
 	o.watch()
 	return o
@@ -64,22 +71,18 @@ func (o *office) watch() {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	o.t.Cleanup(func() { w.Close(); _ = all[0].Close() })
+	o.door = all[0]
+	o.t.Cleanup(func() { w.Close(); _ = o.door.Close() })
 }
 
 // asked waits for an ask with this question.
 func (o *office) asked(question string) inboxAsk {
 	o.t.Helper()
-	select {
-	case a := <-o.asks:
-		if got := a.Info().Questions[0].Question; got != question {
-			o.t.Fatalf("asked is %q, want %q", got, question)
-		}
-		return a
-	case <-time.After(time.Minute):
-		o.t.Fatalf("nobody asked %q\n%s", question, o.Screen())
-		panic("unreachable")
+	a := o.next()
+	if got := a.Info().Questions[0].Question; got != question {
+		o.t.Fatalf("asked is %q, want %q", got, question)
 	}
+	return a
 }
 
 // pick answers a question of one row.
