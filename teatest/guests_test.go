@@ -1,10 +1,12 @@
 package teatest
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"maps"
 	"os"
 	"os/exec"
@@ -16,6 +18,7 @@ import (
 	"time"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/control"
 	"example.com/kitsoki/teatest/claudecli"
 	"example.com/kitsoki/teatest/messagesapi"
@@ -224,4 +227,145 @@ func guestAsks(t *testing.T, v claudecli.Version) {
 func processOf(pid int) string {
 	comm, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(pid), "comm"))
 	return strings.TrimSpace(string(comm)) + " (" + strconv.Itoa(pid) + ")"
+}
+
+// rawServer is the server that agents start, with the test as its agent.
+type rawServer struct {
+	t   *testing.T
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func newRawServer(t *testing.T, env []string) *rawServer {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), program(t), "mcp-operator-ask")
+	cmd.Env = env
+	in, err := cmd.StdinPipe()
+	out, err2 := cmd.StdoutPipe()
+	if err = errors.Join(err, err2, cmd.Start()); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
+	s := &rawServer{t: t, in: in, out: bufio.NewReader(out)}
+	s.exchange(initialize)
+	return s
+}
+
+func (s *rawServer) exchange(lines string) string {
+	s.t.Helper()
+	s.send(lines)
+	return s.receive()
+}
+
+func (s *rawServer) send(lines string) {
+	s.t.Helper()
+	if _, err := io.WriteString(s.in, lines); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *rawServer) receive() string {
+	s.t.Helper()
+	got := make(chan string, 1)
+	go func() { line, _ := s.out.ReadString('\n'); got <- line }() // ends with the server
+	select {
+	case line := <-got:
+		return line
+	case <-time.After(20 * time.Second):
+		s.t.Fatal("the server does not answer")
+		panic("unreachable")
+	}
+}
+
+// checkNobody checks that a call was answered with an error in words, and with nothing that could pass for an answer.
+func checkNobody(t *testing.T, reply, why string) {
+	t.Helper()
+	if !strings.Contains(reply, `"isError":true`) || !strings.Contains(reply, "operator did not answer; proceed without this input (outcome: no_operator") ||
+		!strings.Contains(reply, why) || strings.Contains(reply, "answers") {
+		t.Errorf("the call was answered %s, want %q", reply, why)
+	}
+}
+
+// With no kitsoki open the tool is there, and each call is answered at once; when one is opened, the next call reaches it;
+// when that is killed in the middle of an ask, the agent is told at once.
+func TestAGuestsOperatorComesAndGoes(t *testing.T) {
+	t.Parallel()
+	env := claudecli.Env(t, "http://127.0.0.1:9")
+	s := newRawServer(t, env)
+	if tools := s.exchange(listTools); !strings.Contains(tools, `"name":"ask"`) || strings.Contains(tools, "permit") {
+		t.Errorf("the tools are %s", tools)
+	}
+	question := map[string][]string{"Which DB?": {"Postgres", "SQLite"}}
+	checkNobody(t, s.exchange(callOfTool(3, question)), "no kitsoki is running with somebody at it")
+
+	p := tmux.Start(t, 100, 30, env, program(t), "demo", "--cwd", t.TempDir())
+	p.WaitFor("This is a demo")
+	o := officeOf(t, p, env)
+	s.send(callOfTool(4, question))
+	o.pick(o.asked("Which DB?"), 1)
+	if reply := s.receive(); !strings.Contains(reply, `{\"answers\":{\"Which DB?\":\"SQLite\"}}`) {
+		t.Errorf("the call was answered %s", reply)
+	}
+	s.send(callOfTool(5, question))
+	o.asked("Which DB?")
+	kill(t, p.PID())
+	began := time.Now()
+	checkNobody(t, s.receive(), "the kitsoki that was asked is gone")
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("it took %v", took)
+	}
+	checkNobody(t, s.exchange(callOfTool(6, question)), "no kitsoki is running with somebody at it")
+}
+
+// Within a dispatch an entry of the operator's own is no guest, whatever else is open: the run has a tool of its own, or
+// was started without anybody.
+func TestAnEntryOfTheOperatorsInADispatch(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	for _, variable := range []string{"KITSOKI_OPERATOR_ASK_SOCK=", "KITSOKI_DISPATCH=a:b:1:1"} {
+		s := newRawServer(t, append(slices.Clone(o.env), variable))
+		checkNobody(t, s.exchange(callOfTool(3, map[string][]string{"Which DB?": {"a", "b"}})), "no operator takes part in this run")
+	}
+	checkRows(t, o)
+}
+
+// The operator's own configuration has a server operator, and another like it; a dispatch has its own. There is one tool
+// of the first name, and its asks are the session's; the other asks nobody a second time.
+func TestADispatchBesideAnEntryOfTheOperators(t *testing.T) { eachClaude(t, dispatchBeside) }
+
+func dispatchBeside(t *testing.T, v claudecli.Version) {
+	const second = "mcp__second__ask"
+	api := messagesapi.Start(t,
+		messagesapi.Step{When: messagesapi.ToolOffered(second), Reply: messagesapi.Call("toolu_second", second, askInput(map[string][]string{"Which DB?": {"a", "b"}}))},
+		messagesapi.Step{When: messagesapi.HasToolResultFor("toolu_second"), Reply: ask("Postgres", "SQLite").Reply},
+		goOn("toolu_db", "Going on with it."))
+	dir := realDir(t)
+	entry := json.RawMessage(printed(t, "mcp", "config", "claude", "--json"))
+	env := agentEnv(t, api, dir, map[string]any{
+		".claude.json":          map[string]any{"mcpServers": map[string]any{"operator": entry, "second": entry}},
+		".claude/settings.json": map[string]any{"permissions": map[string]any{"allow": []string{second}}},
+	}, agent.EnvClaudeBin+"="+claudecli.Require(t, v))
+	p := tmux.Start(t, 100, 30, env, program(t), "--access", "edit", "--cwd", dir)
+	p.WaitFor("idle")
+	o := officeOf(t, p, env)
+	d := &desk{t: t, api: api, Pane: p, env: env}
+	d.prompt("build it")
+	a := o.asked("Which DB?")
+	if asker := a.Info().Asker; asker.Guest || a.Info().ToolUseID != "toolu_db" {
+		t.Errorf("asked by %+v, with %q", asker, a.Info().ToolUseID)
+	}
+	o.pick(a, 0)
+	d.WaitFor("This ask is over")
+	d.Keys("Escape")
+	d.WaitFor("Going on with it.")
+	got := api.ToolResults()
+	if got["toolu_db"].Text != `{"answers":{"Which DB?":"Postgres"}}` || !strings.Contains(got["toolu_second"].Text, "no operator takes part in this run") {
+		t.Errorf("the API saw %+v", got)
+	}
+	tools := slices.DeleteFunc(slices.Clone(api.WaitRequest(1).Tools), func(name string) bool { return name != askTool })
+	if len(tools) != 1 {
+		t.Errorf("the tool is there %d times", len(tools))
+	}
+	d.WaitFor("idle")
+	d.leave("answered")
 }

@@ -60,7 +60,9 @@ func TestEveryAgentComesToOneInbox(t *testing.T) {
 	if err := hooked.Answer(t.Context(), []host.Answer{{Picked: []int{0}}, {Picked: []int{1}}}); err != nil {
 		t.Error(err)
 	}
-	if !eventually(func() bool { return strings.Contains(d.Screen(), "Which cache?") || strings.Contains(d.Screen(), "This ask is over") }) {
+	if !eventually(func() bool {
+		return strings.Contains(d.Screen(), "Which cache?") || strings.Contains(d.Screen(), "This ask is over")
+	}) {
 		t.Fatalf("the last ask is not shown:\n%s", d.Screen())
 	}
 	if strings.Contains(d.Screen(), "This ask is over") { // one that was answered elsewhere while it was in front
