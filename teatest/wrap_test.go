@@ -82,3 +82,33 @@ func wrapAlone(t *testing.T, v claudecli.Version) {
 	}
 	checkNothingLeft(t, env)
 }
+
+// An agent with a screen of its own keeps it: its keys, its size, its end.
+func TestAWrappedAgentWithAScreen(t *testing.T) {
+	t.Parallel()
+	o := openOffice(t)
+	api := messagesapi.Start(t, notYet(), ask("Postgres", "SQLite"), goOn("toolu_db", "Going on with it."))
+	dir := realDir(t)
+	env := append(o.agentOf(api, dir, nil), "WRAP="+program(t), "CLAUDE="+claudecli.Require(t, claudecli.Current))
+	p := tmux.Start(t, 100, 40, env, "sh", "-c", `cd "$1" && exec "$WRAP" wrap -- "$CLAUDE"`, "sh", dir)
+	p.WaitFor("❯")
+	quiet() // it does not read keys at once
+	p.Type("build it")
+	p.WaitFor("build it")
+	p.Keys("Enter")
+	untilOffered(t, api, p)
+	o.pick(o.asked("Which DB?"), 1)
+	p.WaitFor("Going on with it.")
+	if got := api.ToolResults()["toolu_db"]; got.IsError || got.Text != `{"answers":{"Which DB?":"SQLite"}}` {
+		t.Errorf("the API saw %+v", got)
+	}
+	if !slices.Contains(api.WaitRequest(1).Tools, ownTool) {
+		t.Error("its own dialog is gone")
+	}
+	p.Keys("C-c")
+	p.WaitFor("again to exit")
+	p.Keys("C-c")
+	if code := p.WaitExit(); code != 0 {
+		t.Errorf("it ended with %d", code)
+	}
+}
