@@ -30,7 +30,8 @@ type SwitchboardOptions struct {
 	Wait     time.Duration // of asks that bring none; 0: DefaultWait
 	MaxOpen  int           // open asks; 0: DefaultMaxOpen
 
-	// Opened is called with each ask, before any surface sees it; nil: nobody. It must not block.
+	// Opened is called with each ask, before any surface sees it and before its end is recorded, whatever ends it; nil:
+	// nobody. It must not block, nor call Find.
 	Opened func(Ask)
 
 	// Trouble is told of events that could not be recorded; nil: nobody. It must not block.
@@ -145,11 +146,12 @@ func (s *Switchboard) Pending(f Filter) []Ask {
 // Find returns the open ask with this id as a surface of that name works on it; false when there is none.
 func (s *Switchboard) Find(id, surface string) (Ask, bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	e := s.open[id]
-	if e == nil || !e.shown {
+	s.mu.Unlock()
+	if e == nil {
 		return nil, false
 	}
+	<-e.asked // who watches is told a moment before, and may be quicker
 	return &handle{entry: e, surface: surface}, true
 }
 
@@ -211,11 +213,11 @@ func (s *Switchboard) openAsk(ctx context.Context, sessionID string, qs []Operat
 		return nil, err
 	}
 	s.record(asked)
+	s.opt.Opened(&handle{entry: e})
 	close(e.asked)
 	if req.Opened != nil {
 		req.Opened(&handle{entry: e})
 	}
-	s.opt.Opened(&handle{entry: e})
 	s.show(e)
 	return e, nil
 }

@@ -18,10 +18,9 @@ import (
 )
 
 // asking starts a demo in a terminal and brings it to its first ask.
-func asking(t *testing.T, env []string, steps string, args ...string) *tmux.Pane {
+func asking(t *testing.T, env []string, steps string) *tmux.Pane {
 	t.Helper()
-	argv := append([]string{program(t), "demo", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, scenarioHead+steps)}, args...)
-	p := tmux.Start(t, 100, 24, env, argv...)
+	p := tmux.Start(t, 100, 24, env, program(t), "demo", "--cwd", t.TempDir(), "--scenario", scenarioFile(t, scenarioHead+steps))
 	p.WaitFor("This is a demo")
 	p.Type("begin it")
 	p.WaitFor("begin it")
@@ -112,11 +111,21 @@ func TestAttachedTerminalAnswers(t *testing.T) {
 	owner.Keys("Escape")
 	owner.WaitFor("Host?")
 	quiet()
-	owner.Keys("1", "Enter")
+	owner.Type("i")
+	owner.WaitFor("Enter accept")
+	owner.Type("my own words")
+	second.WaitFor("my own words")
+	quiet()
+	owner.Keys("Enter")
 	second.WaitFor(fmt.Sprintf("answered on terminal %d at ", owner.PID()))
+	quiet()
 	second.Keys("Escape")
-	second.WaitFor("on here")
-	owner.WaitFor("on here")
+	second.WaitFor("on my own words")
+	second.WaitFor("idle")
+	if screen := second.Screen(); strings.Contains(screen, "> my own words") {
+		t.Errorf("what was typed and sent in the one terminal stands in the prompt of the other:\n%s", screen)
+	}
+	owner.WaitFor("on my own words")
 	leave(t, second)
 	second.WaitFor("goes on in process")
 	quit(t, owner)

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -141,10 +142,14 @@ func checkTraces(t *testing.T, dir string) {
 	}
 }
 
-// checkNothingLeft checks that no socket, token or directory of a dispatch is left in the runtime directory.
-func checkNothingLeft(t *testing.T, env []string) {
+// checkNothingLeft checks that no socket, token or directory of a dispatch is left in the runtime directory, beside
+// what has one of the prefixes.
+func checkNothingLeft(t *testing.T, env []string, but ...string) {
 	t.Helper()
 	left, err := filepath.Glob(filepath.Join(lookup(env, "XDG_RUNTIME_DIR"), "kitsoki", "*"))
+	left = slices.DeleteFunc(left, func(path string) bool {
+		return slices.ContainsFunc(but, func(prefix string) bool { return strings.HasPrefix(filepath.Base(path), prefix) })
+	})
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}

@@ -1,6 +1,7 @@
 package teatest
 
 import (
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -107,7 +108,7 @@ func TestHostIsKilledWhileAnAskIsOpen(t *testing.T) {
 			}
 			killed := s.checkUnended(t)
 			s.open(t)
-			checkNothingLeft(t, s.env)
+			checkNothingLeft(t, s.env, fmt.Sprintf("control-%d-", s.cmd.Process.Pid))
 			s.turn()
 			for _, pid := range left {
 				if arguments(pid)[0] != "" {

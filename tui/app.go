@@ -45,6 +45,12 @@ type Options struct {
 	// only with OpenElsewhere.
 	Elsewhere     func(show ShowElsewhere) (stop func())
 	OpenElsewhere bool
+
+	// Apart leaves the prompt of a session of another process to the terminal that works on it: the composer begins empty,
+	// and what is typed in it is this terminal's alone.
+	Apart bool
+
+	Detach bool // what runs can go on without the terminal: quitting offers it
 }
 
 // Input is what knows when keys came.

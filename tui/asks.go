@@ -28,6 +28,8 @@ type openAsk struct {
 	saved    []host.Draft  // as the switchboard has them
 	saving   bool
 	over     *askEndedMsg // it ended while it was being sent
+	theirs   []bool       // by question: what stands there was made on another surface
+	settled  bool         // on another surface, by an answer or a decline
 	from     *Origin      // where it is one of another process; nil: it is one of a pane's
 }
 
@@ -60,7 +62,7 @@ func (m *Model) askOpened(ask host.Ask, from *Origin) tea.Cmd {
 	}
 	a := &openAsk{ask: ask, from: from}
 	for i := range info.Questions {
-		a.saved = append(a.saved, ask.Draft(i))
+		a.saved, a.theirs = append(a.saved, ask.Draft(i)), append(a.theirs, true)
 	}
 	a.form = question.NewModel(info, a.saved, m.opt.Keys, m.opt.Styles)
 	a.form.Resize(m.width, m.height)
@@ -247,6 +249,9 @@ func (m *Model) saved(msg savedMsg) tea.Cmd {
 	if a == nil {
 		return nil
 	}
+	for i, d := range msg.drafts {
+		a.theirs[i] = a.theirs[i] && sameDraft(d, a.saved[i])
+	}
 	a.saving, a.saved = false, msg.drafts
 	m.takeDrafts(a)
 	if msg.err != nil {
@@ -271,6 +276,7 @@ func (m *Model) ended(msg askEndedMsg) {
 		a.over = &msg
 		return
 	}
+	a.settled = msg.end.Outcome == host.Answered || msg.end.Outcome == host.Declined
 	a.form.End(m.endedBy(msg.end))
 	if m.front() == a && !m.exiting() {
 		m.guard.Arm(m.now())
@@ -281,7 +287,7 @@ func (m *Model) ended(msg askEndedMsg) {
 
 // close takes an ask that is over away. What was typed into it and not sent is kept.
 func (m *Model) close(a *openAsk) {
-	m.keep(m.paneOf(a), a.form.Sheet().Unsent(nil, false), "the ask")
+	m.keep(m.paneOf(a), a.lost(), "the ask")
 	front := m.front() == a
 	m.remove(a)
 	if front {

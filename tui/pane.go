@@ -35,6 +35,7 @@ type pane struct {
 	closing  bool
 	remote   remote // of another process; nil: of this one
 	gone     bool   // it is not there any more
+	apart    bool   // another terminal works on its desk
 }
 
 // The messages of panes.
@@ -72,8 +73,12 @@ func (m *Model) attach(ctx context.Context, client session.Client) (*pane, error
 		client: client, detach: detach, snap: snap, saved: desk, kept: desk.Kept, past: history{sent: desk.History},
 		log: transcript.New(m.opt.Styles), composer: field.New(m.opt.Keys.NewLine, m.opt.Styles.Plain),
 	}
-	p.composer.Set(desk.Prompt)
 	p.remote, _ = client.(remote)
+	if p.apart = p.remote != nil && m.opt.Apart; p.apart {
+		p.kept = nil
+		return p, nil
+	}
+	p.composer.Set(desk.Prompt)
 	return p, nil
 }
 
@@ -217,7 +222,7 @@ func (m *Model) closed(msg closedMsg) {
 // saveDesk brings what is written in a pane to its session, where it is kept.
 func (m *Model) saveDesk(p *pane) tea.Cmd {
 	now := session.Desk{Prompt: p.composer.Value(), Kept: p.kept, History: p.past.sent}
-	if p.saving || (now.Prompt == p.saved.Prompt && slices.Equal(now.Kept, p.saved.Kept) && len(now.History) == len(p.saved.History)) {
+	if p.saving || p.apart || p.gone || (now.Prompt == p.saved.Prompt && slices.Equal(now.Kept, p.saved.Kept) && len(now.History) == len(p.saved.History)) {
 		return nil
 	}
 	now.Kept, now.History = slices.Clone(now.Kept), slices.Clone(now.History)

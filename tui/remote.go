@@ -72,16 +72,16 @@ func (m *Model) leaving() []*pane {
 	return out
 }
 
-// unsent is what was typed in sessions that are gone: nobody keeps it.
+// unsent is what was typed and is kept nowhere: of sessions that are gone, or that have another terminal's desk.
 func (m *Model) unsent() []string {
 	var out []string
 	for _, p := range m.panes {
-		if !p.gone {
+		if !p.gone && !p.apart {
 			continue
 		}
 		out = append(out, p.kept...)
 		for _, a := range m.asks {
-			if m.paneOf(a) == p {
+			if p.gone && m.paneOf(a) == p {
 				out = append(out, a.form.Sheet().Unsent(nil, false)...)
 			}
 		}
@@ -90,6 +90,21 @@ func (m *Model) unsent() []string {
 		}
 	}
 	return out
+}
+
+// lost is what was typed into an ask that ended and did not go out with it. What was typed on another surface, while an
+// answer or a decline of another one ended the ask, is theirs to keep.
+func (a *openAsk) lost() []string {
+	texts := a.form.Sheet().Unsent(nil, false)
+	if !a.settled {
+		return texts
+	}
+	for i, d := range a.form.Sheet().Drafts {
+		if a.theirs[i] && sameDraft(d, a.saved[i]) {
+			texts = slices.DeleteFunc(texts, func(t string) bool { return t == d.Text || t == d.Note })
+		}
+	}
+	return texts
 }
 
 // takeDrafts takes over what was made of an ask on another surface, where nothing newer was made of it here.
@@ -102,7 +117,7 @@ func (m *Model) takeDrafts(a *openAsk) {
 		if d.Rev <= before.Rev || !sameDraft(a.form.Sheet().Drafts[i], before) {
 			continue
 		}
-		a.saved[i] = d
+		a.saved[i], a.theirs[i] = d, true
 		if sameDraft(d, before) {
 			continue
 		}
@@ -125,4 +140,12 @@ func (m *Model) ending() int {
 		}
 	}
 	return n
+}
+
+// mayDetach reports whether something runs that can go on without the terminal.
+func (m *Model) mayDetach() bool { return m.opt.Detach && m.running()+m.ending() > 0 }
+
+// toldElsewhere reports whether the operator's program is told of an ask by its own process, and was not to be told twice.
+func (m *Model) toldElsewhere(a *openAsk) bool {
+	return a.from != nil || (m.opt.Apart && a.elsewhere(m))
 }

@@ -38,7 +38,7 @@ func (m *Model) signal(e signals.Emit) tea.Cmd {
 		cmds = append(cmds, func() tea.Msg { return failed(emit(out)) })
 	}
 	for _, id := range e.OnAsk {
-		if a := m.find(id); a != nil && m.opt.Signals.Run != nil {
+		if a := m.find(id); a != nil && m.opt.Signals.Run != nil && !m.toldElsewhere(a) {
 			notice := signals.NoticeOf(a.form.Info())
 			cmds = append(cmds, m.io(func(ctx context.Context) tea.Msg { return failed(m.opt.Signals.Run(ctx, notice)) }))
 		}

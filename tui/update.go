@@ -15,10 +15,11 @@ import (
 
 // Exit says how the program came to its end.
 type Exit struct {
-	Signal os.Signal // nil when the operator quit
-	Lost   bool      // the terminal itself is gone
-	Hung   bool      // it takes no output: write nothing to it any more
-	Unsent []string  // what was typed and is kept nowhere, because its session is gone
+	Signal   os.Signal // nil when the operator quit
+	Lost     bool      // the terminal itself is gone
+	Hung     bool      // it takes no output: write nothing to it any more
+	Detached bool      // the operator quit, and what runs is to go on
+	Unsent   []string  // what was typed and is kept nowhere, because its session is gone
 }
 
 type signalMsg struct{ sig os.Signal }
@@ -141,6 +142,10 @@ func (m *Model) key(msg tea.KeyMsg) tea.Cmd {
 	if key.Matches(msg, m.opt.Keys.Quit) {
 		return m.quit()
 	}
+	if m.mayDetach() && m.now().Sub(m.quitAt) < quitWithin && string(msg.Runes) == "d" && !msg.Paste {
+		m.exit.Detached = true
+		return tea.Quit
+	}
 	m.quitAt = time.Time{} // any other key takes the first Ctrl+C back
 	if msg.Type == tea.KeyCtrlZ {
 		return tea.Suspend
@@ -214,6 +219,9 @@ func (m *Model) quit() tea.Cmd {
 	}
 	if left := m.leftBehind(); left != "" {
 		what += " and " + left
+	}
+	if m.mayDetach() {
+		return m.saidAtQuit("again quits (d detaches): " + what)
 	}
 	return m.saidAtQuit("again quits: " + what)
 }

@@ -34,11 +34,15 @@ func (f *askFlags) askHere(ctx context.Context, in []askbridge.Question) (askEnd
 	here, leave := context.WithCancelCause(ctx)
 	defer leave(nil)
 	release := s.Present() // before line mode is there
-	over := make(chan error, 1)
+	over := make(chan struct{})
 	go func() {
+		defer close(over)
 		_, err := linemode.Run(here, linemode.Options{Client: s, In: tty, Out: tty, Hello: "A script asks. Ctrl+D ends it without an answer."})
-		leave(&host.Unanswered{Outcome: host.NoOperator, Reason: "the terminal was left"})
-		over <- err
+		reason := "the terminal was left"
+		if err != nil {
+			reason = err.Error()
+		}
+		leave(&host.Unanswered{Outcome: host.NoOperator, Reason: reason})
 	}()
 	dir, _ := os.Getwd()
 	qs := make([]host.OperatorQuestion, len(in))

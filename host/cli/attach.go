@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
 
 	"example.com/kitsoki/askbridge"
 	"example.com/kitsoki/host"
@@ -58,6 +60,7 @@ func (f *runFlags) attach(cmd *cobra.Command, id string) error {
 	}
 	opt := f.screen
 	opt.Theme, opt.Surface, opt.Elsewhere = f.theme, control.Surface(os.Getpid()), f.elsewhere()
+	opt.Apart = !one.alone
 	end, err := f.show(cmd, opt, one.client.Session(one.ID))
 	if err != nil {
 		return &exitError{code: exitFailed, err: err}
@@ -127,10 +130,14 @@ func (l liveSession) stop(ctx context.Context, w io.Writer) error {
 		return nil
 	}
 	_ = l.client.Stop(ctx) // it may have ended by itself
-	select {
-	case <-l.client.Gone():
-	case <-ctx.Done():
-		return &exitError{code: exitFailed, err: fmt.Errorf("session %s is closed, and process %d did not end in time", l.ID, l.pid)}
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for unix.Kill(l.pid, 0) == nil {
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			return &exitError{code: exitFailed, err: fmt.Errorf("session %s is closed, and process %d did not end in time", l.ID, l.pid)}
+		}
 	}
 	fmt.Fprintf(w, "session %s is closed, and process %d has ended\n", l.ID, l.pid)
 	return nil
@@ -153,7 +160,7 @@ func completeLive(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.She
 // terminalOptions are those of the screen that a process has of its own.
 func (f *runFlags) terminalOptions(p *process) tui.Options {
 	opt := f.screen
-	opt.Opener, opt.Hint, opt.Theme, opt.Elsewhere = p.manager, f.hint, f.theme, f.elsewhere()
+	opt.Opener, opt.Hint, opt.Theme, opt.Elsewhere, opt.Detach = p.manager, f.hint, f.theme, f.elsewhere(), true
 	return opt
 }
 

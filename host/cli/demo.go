@@ -12,17 +12,17 @@ func newDemo() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "demo",
 		Short: "Show the whole job with a scripted agent, without any model or account",
-		Args:  cobra.NoArgs,
 	}
 	f := addRunFlags(cmd)
 	cmd.Flags().StringVar(&f.scenario, "scenario", "", "what the agent plays: "+strings.Join(scripted.Names(), ", ")+", or a file")
 	_ = cmd.RegisterFlagCompletionFunc("scenario", func(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 		return scripted.Names(), cobra.ShellCompDirectiveDefault
 	})
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+	addDetach(cmd, f)
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		f.hint = "This is a demo with a scripted agent: no model, no account. Type what it should do, such as “start the service”, " +
 			"and press Enter. It will ask you something."
-		return f.run(cmd)
+		return f.runOrDetach(cmd, args)
 	}
 	return cmd
 }

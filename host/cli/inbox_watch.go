@@ -32,7 +32,7 @@ type inboxEvent struct {
 func (f *inboxFlags) follow(cmd *cobra.Command, r *reached) error {
 	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
-	w := &watching{f: f, events: make(chan inboxEvent, 256), watched: map[*control.Client]*control.Watch{}}
+	w := &watching{f: f, events: make(chan inboxEvent, 256), watched: map[*control.Client]*control.Watch{}, rests: map[*control.Client]time.Time{}}
 	defer w.close()
 	out, width := cmd.OutOrStdout(), widthOf(cmd.OutOrStdout())
 	var gone <-chan struct{}
@@ -47,7 +47,11 @@ func (f *inboxFlags) follow(cmd *cobra.Command, r *reached) error {
 			w.look(ctx, r)
 		}
 		if width > 0 && !f.json {
-			if err := f.redraw(ctx, out, r, width, &drawn); err != nil {
+			text := f.table(f.rows(ctx, r, io.Discard), width)
+			if ctx.Err() != nil { // what it is then is not what there is
+				return nil
+			}
+			if err := redraw(out, text, &drawn); err != nil {
 				return err
 			}
 		}
@@ -84,9 +88,8 @@ func (f *inboxFlags) tell(out io.Writer, e inboxEvent, screen bool) error {
 }
 
 // redraw writes the table over the last one, where it differs.
-func (f *inboxFlags) redraw(ctx context.Context, out io.Writer, r *reached, width int, drawn *string) error {
-	text := f.table(f.rows(ctx, r, io.Discard), width)
-	if text == *drawn || ctx.Err() != nil {
+func redraw(out io.Writer, text string, drawn *string) error {
+	if text == *drawn {
 		return nil
 	}
 	back := ""
@@ -109,20 +112,26 @@ type watching struct {
 	f       *inboxFlags
 	events  chan inboxEvent
 	watched map[*control.Client]*control.Watch
+	rests   map[*control.Client]time.Time // when one that did not answer is tried again
 }
+
+// inboxRests is how long one that did not answer is left alone: what it is waited for holds up the others.
+const inboxRests = 10 * time.Second
 
 // look subscribes at processes that are new, and lets go of those that have ended.
 func (w *watching) look(ctx context.Context, r *reached) {
 	for _, c := range r.all(ctx) {
-		if w.watched[c] != nil {
+		if w.watched[c] != nil || time.Now().Before(w.rests[c]) {
 			continue
 		}
 		bound, cancel := context.WithTimeout(ctx, reachWithin)
 		watch, err := c.Watch(bound, "", "inbox", func(askCtx context.Context, a host.Ask, q control.Question) { w.follow(ctx, askCtx, a, q) })
 		cancel()
-		if err == nil {
-			w.watched[c] = watch
+		if err != nil {
+			w.rests[c] = time.Now().Add(inboxRests)
+			continue
 		}
+		w.watched[c] = watch
 	}
 	for c, watch := range w.watched {
 		select {

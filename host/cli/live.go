@@ -21,6 +21,7 @@ type liveSession struct {
 	session.Snapshot
 	pid      int
 	detached bool // its process has no terminal
+	alone    bool // nor has another one been attached to it
 	client   *control.Client
 }
 
@@ -49,7 +50,7 @@ func liveSessions(ctx context.Context) (live []liveSession, done func(), err err
 				return
 			}
 			for _, s := range snaps {
-				found[i] = append(found[i], liveSession{Snapshot: s, pid: info.PID, detached: info.Detached, client: c})
+				found[i] = append(found[i], liveSession{Snapshot: s, pid: info.PID, detached: info.Detached, alone: info.Detached && info.Attached == 0, client: c})
 			}
 		})
 	}

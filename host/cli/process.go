@@ -32,6 +32,10 @@ func (f *runFlags) start(ctx context.Context) (*process, error) {
 		done()
 		return nil, lacking("no place for sockets: %w", err)
 	}
+	if err := control.Sweep(runtimeDir); err != nil {
+		done()
+		return nil, lacking("what a killed kitsoki left behind could not be removed: %w", err)
+	}
 	feed := control.NewFeed(os.Getpid())
 	opt.Watch = feed
 	p := &process{manager: session.NewManager(opt), done: done, stopping: make(chan struct{}, 1)}

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -41,6 +40,7 @@ type runFlags struct {
 	access   string
 	worktree string
 	onHangup string // hangupStay or hangupEnd
+	detach   bool   // without a terminal
 	resume   string // an id, the beginning of one, or last
 	goOn     bool   // with the newest session of the directory
 	wait     time.Duration
@@ -96,15 +96,56 @@ func complete(cmd *cobra.Command, flag string, values ...string) {
 }
 
 func newRun() *cobra.Command {
-	cmd := &cobra.Command{Use: "run", Short: "Start the terminal (what kitsoki does without a command)", Args: cobra.NoArgs}
+	cmd := &cobra.Command{Use: "run", Short: "Start the terminal (what kitsoki does without a command)"}
 	f := addRunFlags(cmd)
 	addAgentFlags(cmd, f)
-	cmd.RunE = func(cmd *cobra.Command, _ []string) error { return f.run(cmd) }
+	addDetach(cmd, f)
+	cmd.RunE = f.runOrDetach
 	return cmd
 }
 
 // run puts the program together, shows it, and takes it apart again.
 func (f *runFlags) run(cmd *cobra.Command) error {
+	if err := f.check(cmd); err != nil {
+		return err
+	}
+	p, err := f.start(cmd.Context())
+	if err != nil {
+		return err
+	}
+	signals, release := catch()
+	defer release()
+	s, err := f.open(cmd, p.manager)
+	if err != nil {
+		return errors.Join(err, p.close(cmd.Context(), host.HostClosing))
+	}
+	if f.drawable(cmd) {
+		p.manager.Board().Declare(nil) // until the process ends: no moment without presence when the terminal is lost
+	}
+	exit, err := f.show(cmd, f.terminalOptions(p), s)
+	why := host.HostClosing
+	if exit.Lost {
+		why = host.NoOperator
+	}
+	if err == nil && f.goesOn(p, exit) {
+		p.manager.Board().Declare(nil)
+		if err = p.leaveTerminal(cmd.OutOrStdout(), exit); err == nil {
+			exit.Signal, why = p.linger(signals, f.screen.Signals, false), host.HostClosing
+		}
+	}
+	return f.finish(cmd, p, exit, err, why)
+}
+
+// goesOn reports whether work goes on without the terminal: because the operator says so, or because the terminal was
+// lost. A signal that ends the process ends it, whatever the terminal does.
+func (f *runFlags) goesOn(p *process, exit ending) bool {
+	lost := exit.Lost && (exit.Signal == nil || exit.Signal == syscall.SIGHUP)
+	busy, _ := p.busy()
+	return exit.Detached || (lost && busy && f.onHangup == hangupStay)
+}
+
+// check reads the settings and looks at what can be wrong with the flags before anything is made.
+func (f *runFlags) check(cmd *cobra.Command) error {
 	if err := f.settle(cmd); err != nil {
 		return err
 	}
@@ -117,29 +158,11 @@ func (f *runFlags) run(cmd *cobra.Command) error {
 	if !slices.Contains(settings.Hangups(), f.onHangup) {
 		return fmt.Errorf("--on-hangup %s: use %s", f.onHangup, strings.Join(settings.Hangups(), " or "))
 	}
-	p, err := f.start(cmd.Context())
-	if err != nil {
-		return err
-	}
-	signals, release := catch()
-	defer release()
-	s, err := f.open(cmd, p.manager)
-	if err != nil {
-		return errors.Join(err, p.close(cmd.Context(), host.HostClosing))
-	}
-	if f.onHangup == hangupStay && f.drawable(cmd) {
-		p.manager.Board().Declare(nil) // until the process ends: no moment without presence when the terminal is lost
-	}
-	exit, err := f.show(cmd, f.terminalOptions(p), s)
-	why := host.HostClosing
-	if exit.Lost {
-		why = host.NoOperator
-	}
-	if busy, _ := p.busy(); busy && err == nil && exit.Lost && f.onHangup == hangupStay {
-		if err = leaveTerminal(); err == nil {
-			exit.Signal, why = p.linger(signals, false), host.HostClosing
-		}
-	}
+	return nil
+}
+
+// finish takes the program apart and says how it ended.
+func (f *runFlags) finish(cmd *cobra.Command, p *process, exit ending, err error, why host.Outcome) error {
 	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
 	defer cancel()
 	err = errors.Join(err, p.close(ctx, why))
@@ -240,12 +263,33 @@ func (f *runFlags) show(cmd *cobra.Command, opt tui.Options, s session.Client) (
 		exit, err := tui.Run(cmd.Context(), opt, tui.Terminal{In: in, Out: out}, s)
 		return ending{Exit: exit}, err
 	}
-	ctx, stop := signal.NotifyContext(cmd.Context(), syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	return lines(cmd, s, isTerminal(in))
+}
+
+// lines runs line mode. A terminal on its input can be lost.
+func lines(cmd *cobra.Command, s session.Client, terminal bool) (ending, error) {
+	signals, release := catch()
+	defer release()
+	ctx, stop := context.WithCancel(cmd.Context())
 	defer stop()
-	exit, err := linemode.Run(ctx, linemode.Options{Client: s, In: in, Out: out})
+	came := make(chan os.Signal, 1)
+	go func() {
+		select {
+		case sig := <-signals:
+			came <- sig
+			stop()
+		case <-ctx.Done():
+		}
+	}()
+	exit, err := linemode.Run(ctx, linemode.Options{Client: s, In: cmd.InOrStdin(), Out: cmd.OutOrStdout()})
 	end := ending{failed: exit.Failed}
-	if ctx.Err() != nil {
-		end.Signal = syscall.SIGTERM
+	select {
+	case end.Signal = <-came:
+		end.Lost = terminal && end.Signal == syscall.SIGHUP
+	default:
+	}
+	if terminal && errors.Is(err, syscall.EIO) {
+		end.Lost, err = true, nil
 	}
 	return end, err
 }

@@ -38,8 +38,8 @@ type Client struct {
 	deadlines map[string]func(time.Time) // of asks of guests, by id
 }
 
-// Find returns the sockets of all running kitsoki of this user, oldest process first. A socket that a killed one left
-// behind is removed by whoever finds nobody there.
+// Find returns the sockets of all running kitsoki of this user. Among them can be one that a killed process left; the
+// next one that starts removes it.
 func Find(runtime string) ([]string, error) {
 	entries, err := os.ReadDir(runtime)
 	slices.SortStableFunc(entries, func(a, b os.DirEntry) int { return bound(a).Compare(bound(b)) })
@@ -86,6 +86,15 @@ func All(ctx context.Context, runtime string) ([]*Client, error) {
 		out = append(out, c)
 	}
 	return out, nil
+}
+
+// Sweep removes the sockets that killed processes left.
+func Sweep(runtime string) error {
+	paths, err := Find(runtime)
+	for _, path := range paths {
+		sweep(path)
+	}
+	return err
 }
 
 // sweep removes what a killed process left, and nothing of one that lives.
@@ -246,6 +255,7 @@ type Watch struct {
 	mu    sync.Mutex // guards all below
 	asks  map[string]*remoteAsk
 	shown sync.WaitGroup
+	syncs sync.WaitGroup
 	over  bool
 }
 
@@ -261,6 +271,7 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	var got struct {
 		Subscription int64      `json:"subscription"`
 		Questions    []Question `json:"questions"`
+		Ended        []Ended    `json:"ended"`
 	}
 	params := struct {
 		Session  string `json:"session_id,omitempty"`
@@ -272,16 +283,13 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	c.mu.Lock()
-	if w.id != 0 {
-		delete(c.subs, w.id)
-		c.past[w.id] = true
-	}
+	delete(c.subs, w.id) // nothing of it comes after the answer
 	w.id = got.Subscription
 	c.subs[w.id] = w
 	early := c.early[w.id]
 	delete(c.early, w.id)
 	c.mu.Unlock()
-	w.snapshotLocked(got.Questions)
+	w.snapshotLocked(got.Questions, got.Ended)
 	for _, e := range early {
 		w.takeLocked(e)
 	}
@@ -293,6 +301,9 @@ func (c *Client) subscribe(ctx context.Context, w *Watch) error {
 	return nil
 }
 
+// maxEarly bounds what comes of a subscription whose answer never does.
+const maxEarly = 4096
+
 // questionEvent takes a notification.
 func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	var e questionEvent
@@ -301,7 +312,7 @@ func (c *Client) questionEvent(_ context.Context, r *rpc.Request) rpc.Work {
 	}
 	c.mu.Lock()
 	w := c.subs[e.Subscription]
-	if w == nil && !c.past[e.Subscription] {
+	if w == nil && !c.past[e.Subscription] && len(c.early[e.Subscription]) < maxEarly {
 		c.early[e.Subscription] = append(c.early[e.Subscription], e)
 	}
 	c.mu.Unlock()
@@ -320,12 +331,17 @@ func (w *Watch) subscription() int64 {
 }
 
 // snapshotLocked takes over what is open: asks that are not there any more have ended meanwhile.
-func (w *Watch) snapshotLocked(qs []Question) {
+func (w *Watch) snapshotLocked(qs []Question, ended []Ended) {
 	for id, a := range w.asks {
-		if !slices.ContainsFunc(qs, func(q Question) bool { return q.ID == id }) {
-			a.end(&host.Resolution{Outcome: host.Cancelled, Reason: "it ended while the connection was behind"})
-			delete(w.asks, id)
+		if slices.ContainsFunc(qs, func(q Question) bool { return q.ID == id }) {
+			continue
 		}
+		end := &host.Resolution{Outcome: host.Cancelled, Reason: "it ended while the connection was behind, nobody knows how"}
+		if i := slices.IndexFunc(ended, func(e Ended) bool { return e.ID == id }); i >= 0 {
+			end = &host.Resolution{Outcome: ended[i].Outcome, Surface: ended[i].Surface, Reason: ended[i].Reason}
+		}
+		a.end(end)
+		delete(w.asks, id)
 	}
 	for _, q := range qs {
 		w.takeLocked(questionEvent{What: opened, Question: &q})
@@ -355,9 +371,19 @@ func (w *Watch) takeLocked(e questionEvent) {
 			a.end(&host.Resolution{Outcome: e.Outcome, Surface: e.Surface, Reason: e.Reason})
 		}
 	case resync:
-		go func() { _ = w.c.subscribe(context.Background(), w) }() // a lost connection ends it all anyway
+		if w.over {
+			return
+		}
+		w.syncs.Go(func() {
+			ctx, cancel := context.WithTimeout(context.Background(), syncWithin)
+			defer cancel()
+			_ = w.c.subscribe(ctx, w) // a lost connection ends it all anyway
+		})
 	}
 }
+
+// syncWithin bounds a subscription in place of one that is behind.
+const syncWithin = 30 * time.Second
 
 // lose lets go of every ask because the connection is gone; each may be open still.
 func (w *Watch) lose() {
@@ -376,12 +402,27 @@ func (w *Watch) loseLocked() {
 
 // Close lets go of every ask, without touching it, and waits for those who show them.
 func (w *Watch) Close() {
-	w.c.mu.Lock()
-	if w.id != 0 {
-		delete(w.c.subs, w.id)
-		w.c.past[w.id] = true
-	}
-	w.c.mu.Unlock()
 	w.lose()
+	w.syncs.Wait()
+	c := w.c
+	c.mu.Lock()
+	id := w.id
+	if id != 0 {
+		delete(c.subs, id)
+		c.past[id] = true
+	}
+	c.mu.Unlock()
 	w.shown.Wait()
+	if id == 0 {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeWithin)
+	defer cancel()
+	if c.call(ctx, methodUnsubscribe, struct {
+		Subscription int64 `json:"subscription"`
+	}{id}, nil) == nil { // one that hangs may still tell of it
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.past, id)
+	}
 }

@@ -65,6 +65,15 @@ func newRig(t *testing.T, r runner) *rig {
 	return &rig{t, server, s, c, m, state}
 }
 
+// trace is the record of the session, as it is now.
+func (r *rig) trace() string {
+	raw, err := os.ReadFile(r.session.TracePath())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return string(raw)
+}
+
 var database = host.OperatorQuestion{
 	Question: "Which database?", Header: "Database", Options: []host.OperatorOption{{Label: "Postgres"}, {Label: "SQLite, in a file"}},
 }

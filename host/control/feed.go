@@ -2,10 +2,12 @@ package control
 
 import (
 	"context"
+	"slices"
 	"sync"
 	"sync/atomic"
 
 	"example.com/kitsoki/host"
+	"example.com/kitsoki/host/rpc"
 	"example.com/kitsoki/host/session"
 )
 
@@ -33,6 +35,8 @@ type openAsk struct {
 // watcher is one subscription. What cannot be sent marks it as behind, until it subscribes anew.
 type watcher struct {
 	id     int64
+	conn   *rpc.Conn     // nil in tests
+	gone   chan struct{} // closed when it is taken away
 	send   func(e questionEvent, must bool) error
 	filter func(sessionID string) bool
 	behind atomic.Bool
@@ -52,16 +56,17 @@ func (f *Feed) Opened(a host.Ask) {
 	}
 	o := &openAsk{ask: a, over: make(chan struct{})}
 	f.open[a.Info().ID] = o
+	changed := a.Changed() // before it is looked at: what changes then is told
 	f.tellLocked(a.Info().SessionID, questionEvent{What: opened, Question: f.question(a)})
-	f.asks.Go(func() { f.follow(o) })
+	f.asks.Go(func() { f.follow(o, changed) })
 }
 
 // follow tells of the changes of an ask until it is over.
-func (f *Feed) follow(o *openAsk) {
+func (f *Feed) follow(o *openAsk, changed <-chan struct{}) {
 	for {
-		changed := o.ask.Changed()
 		select {
 		case <-changed:
+			changed = o.ask.Changed()
 			f.mu.Lock()
 			select {
 			case <-o.over: // its end was told
@@ -106,23 +111,48 @@ func (f *Feed) tellLocked(sessionID string, e questionEvent) {
 	}
 }
 
-// subscribe adds a watcher and returns what is open: nothing is missed between the two.
-func (f *Feed) subscribe(w *watcher, replaces int64) []*Question {
+// maxSubscriptions is how many a connection can have.
+const maxSubscriptions = 64
+
+// subscribe adds a watcher in place of one of the same connection, if there is that, and returns what is open: nothing is
+// missed between the two. With ended it says too what has ended lately.
+func (f *Feed) subscribe(w *watcher, replaces int64) (open []*Question, ended []Ended, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	n := 0
 	for old := range f.watchers {
-		if old.id == replaces {
-			delete(f.watchers, old)
+		switch {
+		case old.conn != w.conn:
+		case old.id == replaces:
+			f.dropLocked(old)
+		default:
+			n++
 		}
 	}
+	if n >= maxSubscriptions {
+		return nil, nil, rpc.Errorf(codeLimit, "this connection has %d subscriptions, which is as many as there can be", n)
+	}
 	f.watchers[w] = struct{}{}
-	return f.questionsLocked(w.filter)
+	if replaces != 0 {
+		ended = slices.Clone(f.past)
+	}
+	return f.questionsLocked(w.filter), ended, nil
 }
 
-func (f *Feed) unsubscribe(w *watcher) {
+// unsubscribe takes the watcher with this id away, if it is one of the connection.
+func (f *Feed) unsubscribe(conn *rpc.Conn, id int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	for w := range f.watchers {
+		if w.conn == conn && w.id == id {
+			f.dropLocked(w)
+		}
+	}
+}
+
+func (f *Feed) dropLocked(w *watcher) {
 	delete(f.watchers, w)
+	close(w.gone)
 }
 
 // questions are the open asks, oldest first.

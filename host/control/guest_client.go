@@ -20,9 +20,17 @@ type GuestParams struct {
 	Arguments json.RawMessage // as of the tool: {"questions":[…]}, read by askbridge.Decode
 	Wait      time.Duration   // 0: the default of who is asked
 
-	// Deadline is told until when the ask waits, first and whenever that moves; nil: nobody is. It must not block.
+	// Deadline is told until when the ask waits, first and whenever that moves; nil: nobody is. It must not block,
+	// nor call the client.
 	Deadline func(time.Time)
 }
+
+// A guest gives up by itself when the other end is silent: from the request to the word that it was accepted, and after
+// the last deadline that it was told.
+const (
+	guestAccepted = 20 * time.Second
+	guestGrace    = 10 * time.Second
+)
 
 // GuestAnswer is an operator's answer.
 type GuestAnswer struct {
@@ -48,16 +56,35 @@ func (e *GuestRefused) Never() bool {
 // error of a connection. Say with Delivered what became of an answer.
 func (c *Client) GuestAsk(ctx context.Context, p GuestParams) (GuestAnswer, error) {
 	id := host.NewID()
-	if p.Deadline != nil {
-		c.mu.Lock()
-		c.deadlines[id] = p.Deadline
-		c.mu.Unlock()
-		defer func() {
-			c.mu.Lock()
-			delete(c.deadlines, id)
-			c.mu.Unlock()
-		}()
+	ctx, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	silent := time.AfterFunc(guestAccepted, func() {
+		giveUp(&GuestRefused{Outcome: string(host.NoOperator), Words: "the kitsoki that was asked does not reply; proceed without this input"})
+	})
+	defer silent.Stop()
+	var last *time.Timer // set by the one goroutine that reads
+	c.mu.Lock()
+	c.deadlines[id] = func(d time.Time) {
+		silent.Stop()
+		if last != nil {
+			last.Stop()
+		}
+		last = time.AfterFunc(time.Until(d)+guestGrace, func() {
+			giveUp(&GuestRefused{Outcome: string(host.TimedOut), Words: "operator did not answer; proceed without this input (outcome: timed_out; reason: the kitsoki that was asked does not reply)"})
+		})
+		if p.Deadline != nil {
+			p.Deadline(d)
+		}
 	}
+	c.mu.Unlock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		delete(c.deadlines, id)
+		if last != nil { // nobody sets it any more: news are told under the lock
+			last.Stop()
+		}
+	}()
 	var got guestFinal
 	err := c.conn.Call(ctx, methodGuest, struct {
 		ID        string          `json:"question_id"`
@@ -70,7 +97,10 @@ func (c *Client) GuestAsk(ctx context.Context, p GuestParams) (GuestAnswer, erro
 	}{id, p.Agent, p.Dir, p.Parent, p.ToolUseID, p.Arguments, p.Wait.Seconds()}, &got)
 	var e *rpc.Error
 	var end guestEnd
+	var gaveUp *GuestRefused
 	switch {
+	case errors.As(err, &gaveUp):
+		return GuestAnswer{}, gaveUp
 	case errors.As(err, &e) && json.Unmarshal(e.Data, &end) == nil && end.Outcome != "":
 		return GuestAnswer{}, &GuestRefused{Outcome: end.Outcome, Words: e.Message}
 	case err != nil:
@@ -95,9 +125,8 @@ func (c *Client) guestNews(_ context.Context, r *rpc.Request) rpc.Work {
 		return nil
 	}
 	c.mu.Lock()
-	tell := c.deadlines[news.ID]
-	c.mu.Unlock()
-	if tell != nil {
+	defer c.mu.Unlock()
+	if tell := c.deadlines[news.ID]; tell != nil {
 		tell(news.Deadline)
 	}
 	return nil

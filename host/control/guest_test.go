@@ -196,7 +196,7 @@ func TestGuestGoesAway(t *testing.T) {
 	if err := other.Close(); err != nil {
 		t.Error(err)
 	}
-	receive(t, done)
+	_ = receive(t, done)
 	go func() { _, err := r.client.GuestAsk(t.Context(), deploy()); done <- err }()
 	if err := receive(t, open).Decline(t.Context(), "not today", nil); err != nil {
 		t.Error(err)

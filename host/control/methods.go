@@ -17,7 +17,10 @@ import (
 const remote = "another process"
 
 // target are the params that name an ask, with who works on it.
-type target struct{ session, question, surface string }
+type target struct {
+	session, question, surface string
+	settles                    bool // it is to end the ask
+}
 
 func (t *target) fields(more ...rpc.Field) []rpc.Field {
 	t.surface = remote
@@ -32,6 +35,9 @@ func (t *target) fields(more ...rpc.Field) []rpc.Field {
 func (s *Server) find(t target) (host.Ask, error) {
 	a, ok := s.opt.Manager.Board().Find(t.question, askbridge.Safe(t.surface))
 	if end, was := s.opt.Feed.ended(t.question); !ok && was && (t.session == "" || t.session == end.SessionID) {
+		if end.Outcome == host.TimedOut && t.settles {
+			_ = s.opt.Manager.Record(context.Background(), host.QuestionTooLate{QuestionID: t.question, SessionID: end.SessionID, Surface: askbridge.Safe(t.surface)}) // a session that is closed has no trace
+		}
 		return nil, askError(nil, &host.Resolution{Outcome: end.Outcome, Surface: end.Surface, Reason: end.Reason})
 	}
 	if !ok {
@@ -45,7 +51,7 @@ func (s *Server) find(t target) (host.Ask, error) {
 
 // answer settles an ask, by the texts of its questions or by index. What does not fit leaves it open.
 func (s *Server) answer(ctx context.Context, raw json.RawMessage) (any, error) {
-	var t target
+	t := target{settles: true}
 	var byText map[string]any
 	var byIndex []pick
 	var hash string
@@ -98,7 +104,7 @@ func allows(info host.AskInfo, as []host.Answer, hash string) error {
 }
 
 func (s *Server) decline(ctx context.Context, raw json.RawMessage) (any, error) {
-	var t target
+	t := target{settles: true}
 	var reason string
 	var partial []pick
 	if err := rpc.Params(raw, t.fields(
@@ -377,6 +383,9 @@ func (s *Server) cancel(ctx context.Context, raw json.RawMessage) (any, error) {
 	return nil, sessionError(one.CancelTurn(ctx))
 }
 
+// sessionEndsWithin bounds the end of a session: its agent may be deaf.
+const sessionEndsWithin = 8 * time.Second
+
 func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, error) {
 	var why string
 	one, err := s.sessionParams(raw, rpc.Field{Name: "why", Want: "host_closing or no_operator", Into: &why})
@@ -387,5 +396,8 @@ func (s *Server) closeSession(ctx context.Context, raw json.RawMessage) (any, er
 	if host.Outcome(why) == host.NoOperator {
 		outcome = host.NoOperator
 	}
+	// A process that ends with its last session cancels what is in hand, and a session that is half closed is not.
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), sessionEndsWithin)
+	defer cancel()
 	return nil, sessionError(one.Close(ctx, outcome))
 }

@@ -20,6 +20,7 @@ const (
 // Others are all running kitsoki of this user but this process, as they come and go, with their asks.
 type Others struct {
 	runtime, surface string
+	self             int // the process whose sockets are left out
 	show             func(ctx context.Context, c *Client, a host.Ask, q Question)
 	stop             context.CancelFunc
 	all              sync.WaitGroup
@@ -29,7 +30,11 @@ type Others struct {
 // [Client.Watch] does. It looks for new ones once a second. A process that is broken or slow holds up nobody: each has
 // goroutines of its own, which Close waits for.
 func Follow(ctx context.Context, runtime, surface string, show func(ctx context.Context, c *Client, a host.Ask, q Question)) *Others {
-	o := &Others{runtime: runtime, surface: surface, show: show}
+	o := &Others{runtime: runtime, surface: surface, self: os.Getpid(), show: show}
+	return o.start(ctx)
+}
+
+func (o *Others) start(ctx context.Context) *Others {
 	ctx, o.stop = context.WithCancel(ctx)
 	o.all.Go(func() { o.look(ctx) })
 	return o
@@ -50,7 +55,7 @@ func (o *Others) look(ctx context.Context) {
 	for {
 		paths, _ := Find(o.runtime) // a directory that cannot be read now can be later
 		mu.Lock()
-		for _, path := range slices.DeleteFunc(paths, func(p string) bool { return known[p] || pidOf(p) == os.Getpid() }) {
+		for _, path := range slices.DeleteFunc(paths, func(p string) bool { return known[p] || pidOf(p) == o.self }) {
 			known[path] = true
 			o.all.Go(func() {
 				o.follow(ctx, path)

@@ -83,11 +83,12 @@ func (s *Server) Close(ctx context.Context) error {
 
 func (s *Server) methods() rpc.Methods {
 	return rpc.Methods{
-		methodInfo:      quick(s.info),
-		methodStop:      quick(s.stop),
-		methodWork:      quick(s.work),
-		methodSubscribe: s.subscribe,
-		methodList:      quick(s.list),
+		methodInfo:        quick(s.info),
+		methodStop:        quick(s.stop),
+		methodWork:        quick(s.work),
+		methodSubscribe:   s.subscribe,
+		methodUnsubscribe: s.unsubscribe,
+		methodList:        quick(s.list),
 
 		methodAnswer:  slow(s.answer),
 		methodDecline: slow(s.decline),
@@ -138,7 +139,7 @@ func (s *Server) info(raw json.RawMessage) (any, error) {
 	}
 	return Info{
 		PID: os.Getpid(), Version: s.opt.Version, Started: s.started, Detached: s.opt.Detached != nil && s.opt.Detached(),
-		Operator: s.opt.Manager.GuestsPresent(),
+		Attached: s.Attached(), Operator: s.opt.Manager.GuestsPresent(),
 	}, nil
 }
 
@@ -164,21 +165,38 @@ func (s *Server) subscribe(_ context.Context, r *rpc.Request) rpc.Work {
 	).Err(); err != nil {
 		return rpc.Fail(err)
 	}
-	w := &watcher{id: s.subs.Add(1), send: func(e questionEvent, must bool) error { return r.Conn.Notify(methodQuestions, e, must) }}
+	w := &watcher{id: s.subs.Add(1), conn: r.Conn, gone: make(chan struct{}), send: func(e questionEvent, must bool) error { return r.Conn.Notify(methodQuestions, e, must) }}
 	if sessionID != "" {
 		w.filter = func(id string) bool { return id == sessionID }
 	}
-	open := s.opt.Feed.subscribe(w, replaces)
+	open, ended, err := s.opt.Feed.subscribe(w, replaces)
+	if err != nil {
+		return rpc.Fail(err)
+	}
 	s.ends.Go(func() {
-		<-r.Conn.Gone()
-		s.opt.Feed.unsubscribe(w)
+		select {
+		case <-r.Conn.Gone():
+			s.opt.Feed.unsubscribe(w.conn, w.id)
+		case <-w.gone:
+		}
 	})
 	return func() (any, error) {
 		return struct {
 			Subscription int64       `json:"subscription"`
 			Questions    []*Question `json:"questions"`
-		}{w.id, open}, nil
+			Ended        []Ended     `json:"ended,omitempty"` // lately, where one subscription replaces another
+		}{w.id, open, ended}, nil
 	}
+}
+
+// unsubscribe ends a subscription. No notification of it follows the answer.
+func (s *Server) unsubscribe(_ context.Context, r *rpc.Request) rpc.Work {
+	var id int64
+	if err := rpc.Params(r.Params, rpc.Field{Name: "subscription", Want: "the number of a subscription", Into: &id}).Err(); err != nil {
+		return rpc.Fail(err)
+	}
+	s.opt.Feed.unsubscribe(r.Conn, id)
+	return nil
 }
 
 func (s *Server) work(raw json.RawMessage) (any, error) {

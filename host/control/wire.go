@@ -9,15 +9,16 @@ import (
 
 // Methods. Those of questions and of work have the names that a web page uses too.
 const (
-	methodWork      = "runstatus.work.list"
-	methodAnswer    = "runstatus.session.answer_question"
-	methodDecline   = "runstatus.session.decline"
-	methodExtend    = "runstatus.session.extend"
-	methodDraft     = "runstatus.session.put_draft"
-	methodTouch     = "runstatus.session.touch"
-	methodSubscribe = "runstatus.questions.subscribe"
-	methodList      = "runstatus.questions.list"
-	methodQuestions = "runstatus.questions.event" // a notification
+	methodWork        = "runstatus.work.list"
+	methodAnswer      = "runstatus.session.answer_question"
+	methodDecline     = "runstatus.session.decline"
+	methodExtend      = "runstatus.session.extend"
+	methodDraft       = "runstatus.session.put_draft"
+	methodTouch       = "runstatus.session.touch"
+	methodSubscribe   = "runstatus.questions.subscribe"
+	methodUnsubscribe = "runstatus.questions.unsubscribe"
+	methodList        = "runstatus.questions.list"
+	methodQuestions   = "runstatus.questions.event" // a notification
 
 	methodSessions = "runstatus.session.list"
 	methodGet      = "runstatus.session.get"
@@ -139,6 +140,7 @@ type Info struct {
 	Version  string    `json:"version"`
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"` // it has no terminal
+	Attached int       `json:"attached"` // processes that have a terminal on one of its sessions
 	Operator bool      `json:"operator"` // somebody is there who takes the asks of guests
 }
 

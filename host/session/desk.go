@@ -188,11 +188,12 @@ func (s *Session) watch(a host.Ask) {
 	w := &watchedAsk{ask: a, reopens: a.Info().Reopens, over: make(chan struct{})}
 	s.watched[id] = w
 	s.touch()
+	changed := a.Changed()
 	s.watches.Go(func() {
 		for {
-			changed := a.Changed()
 			select {
 			case <-changed:
+				changed = a.Changed() // before it is looked at
 				s.touch()
 			case <-w.over:
 				return

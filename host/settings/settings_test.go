@@ -112,6 +112,8 @@ notify:
 copy:
   osc52: true
 log: ~/events.jsonl
+on_hangup: end
+elsewhere: off
 `
 
 func TestFileSetsEverything(t *testing.T) {
@@ -132,7 +134,7 @@ func TestFileSetsEverything(t *testing.T) {
 	}
 	s.places = nil
 	want := Settings{
-		Agent: "scripted", Model: "opus", Access: "read", AskWait: 90 * time.Second, Theme: "16",
+		Agent: "scripted", Model: "opus", Access: "read", AskWait: 90 * time.Second, Theme: "16", OnHangup: "end", Elsewhere: "off",
 		Keys:   map[string][]string{"submit": {"ctrl+s"}, "up": {"up", "w"}, "row": {"1", "2"}},
 		Notify: Notify{OSC: "777", Title: true, OnAsk: []string{"notify-send", "an agent asks"}, After: time.Minute},
 		Copy:   Copy{OSC52: true}, Log: filepath.Join(getenv("HOME"), "events.jsonl"),
@@ -148,7 +150,8 @@ func TestEnvironmentStandsOverTheFile(t *testing.T) {
 		"KITSOKI_AGENT", "claude", "KITSOKI_MODEL", "haiku", "KITSOKI_ACCESS", "full", "KITSOKI_ASK_WAIT", "2m",
 		"KITSOKI_THEME", "light", "KITSOKI_KEYS", "{submit: f2, own: o}", "KITSOKI_NOTIFY_BELL", "true",
 		"KITSOKI_NOTIFY_OSC", "off", "KITSOKI_NOTIFY_TITLE", "false", "KITSOKI_NOTIFY_ON_ASK", "beep; beep",
-		"KITSOKI_NOTIFY_AFTER", "0s", "KITSOKI_COPY_OSC52", "false", "KITSOKI_LOG", "here.jsonl")
+		"KITSOKI_NOTIFY_AFTER", "0s", "KITSOKI_COPY_OSC52", "false", "KITSOKI_LOG", "here.jsonl",
+		"KITSOKI_ON_HANGUP", "stay", "KITSOKI_ELSEWHERE", "open")
 	for _, f := range fields() {
 		if got := s.Where(f.key); got != f.variable() {
 			t.Errorf("%s is from %q", f.key, got)
@@ -159,7 +162,7 @@ func TestEnvironmentStandsOverTheFile(t *testing.T) {
 	}
 	s.places = nil
 	want := Settings{
-		Agent: "claude", Model: "haiku", Access: "full", AskWait: 2 * time.Minute, Theme: "light",
+		Agent: "claude", Model: "haiku", Access: "full", AskWait: 2 * time.Minute, Theme: "light", OnHangup: "stay", Elsewhere: "open",
 		Keys:   map[string][]string{"submit": {"f2"}, "own": {"o"}, "up": {"up", "w"}, "row": {"1", "2"}},
 		Notify: Notify{Bell: true, OSC: "off", OnAsk: []string{"sh", "-c", "beep; beep"}}, Log: "here.jsonl",
 	}
