@@ -78,12 +78,12 @@ func (o *office) watch() {
 	o.t.Cleanup(func() { w.Close(); _ = o.door.Close() })
 }
 
-// asked waits for an ask with this question.
-func (o *office) asked(question string) inboxAsk {
+// asked waits for the ask which DB.
+func (o *office) asked() inboxAsk {
 	o.t.Helper()
 	a := o.next()
-	if got := a.Info().Questions[0].Question; got != question {
-		o.t.Fatalf("asked is %q, want %q", got, question)
+	if got := a.Info().Questions[0].Question; got != "Which DB?" {
+		o.t.Fatalf("asked is %q", got)
 	}
 	return a
 }
@@ -166,23 +166,23 @@ func guestFiles(t *testing.T) map[string]any {
 	}
 }
 
-// process is an agent that runs beside the test.
+// agentRun is an agent that runs beside the test.
 type agentRun struct {
 	cmd            *exec.Cmd
 	stdout, stderr bytes.Buffer
-	ended          chan error
+	ended          chan struct{}
 }
 
 // runs starts a program in a directory, with nothing on its standard input.
 func runs(t *testing.T, dir string, env []string, argv ...string) *agentRun {
 	t.Helper()
-	r := &agentRun{cmd: exec.CommandContext(t.Context(), argv[0], argv[1:]...), ended: make(chan error, 1)}
+	r := &agentRun{cmd: exec.CommandContext(t.Context(), argv[0], argv[1:]...), ended: make(chan struct{})}
 	r.cmd.Dir, r.cmd.Env, r.cmd.WaitDelay = dir, env, 5*time.Second
 	r.cmd.Stdout, r.cmd.Stderr = &r.stdout, &r.stderr
 	if err := r.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { r.ended <- r.cmd.Wait() }()
+	go func() { _ = r.cmd.Wait(); close(r.ended) }() // how it ended is in its state
 	t.Cleanup(func() { _ = r.cmd.Process.Kill() })
 	return r
 }
@@ -208,7 +208,7 @@ func guestAsks(t *testing.T, v claudecli.Version) {
 	dir := realDir(t)
 	env := o.agentOf(api, dir, guestFiles(t))
 	r := runs(t, dir, env, claudecli.Require(t, v), "-p", "build it")
-	a := o.asked("Which DB?")
+	a := o.asked()
 	info := a.Info()
 	if !info.Asker.Guest || !strings.HasPrefix(info.Asker.Agent, "claude-code "+string(v)) || info.Asker.Dir != dir ||
 		!slices.Contains(info.Asker.Path, processOf(r.cmd.Process.Pid)) || info.ToolUseID != "toolu_db" || info.Kind != host.KindQuestion {
@@ -302,12 +302,12 @@ func TestAGuestsOperatorComesAndGoes(t *testing.T) {
 	p.WaitFor("This is a demo")
 	o := officeOf(t, p, env)
 	s.send(callOfTool(4, question))
-	o.pick(o.asked("Which DB?"), 1)
+	o.pick(o.asked(), 1)
 	if reply := s.receive(); !strings.Contains(reply, `{\"answers\":{\"Which DB?\":\"SQLite\"}}`) {
 		t.Errorf("the call was answered %s", reply)
 	}
 	s.send(callOfTool(5, question))
-	o.asked("Which DB?")
+	o.asked()
 	kill(t, p.PID())
 	began := time.Now()
 	checkNobody(t, s.receive(), "the kitsoki that was asked is gone")
@@ -350,7 +350,8 @@ func dispatchBeside(t *testing.T, v claudecli.Version) {
 	o := officeOf(t, p, env)
 	d := &desk{t: t, api: api, Pane: p, env: env}
 	d.prompt("build it")
-	a := o.asked("Which DB?")
+	a := o.asked()
+	d.asked("Which DB?")
 	if asker := a.Info().Asker; asker.Guest || a.Info().ToolUseID != "toolu_db" {
 		t.Errorf("asked by %+v, with %q", asker, a.Info().ToolUseID)
 	}

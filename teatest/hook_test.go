@@ -54,7 +54,7 @@ func TestHookAnswersFromTheInbox(t *testing.T) {
 	api := messagesapi.Start(t, ownQuestions("toolu_own"), goOn("toolu_own", "Going on with it."))
 	dir := realDir(t)
 	p := interactive(t, dir, o.agentOf(api, dir, hookFiles(t)), "build it")
-	a := o.asked("Which DB?")
+	a := o.asked()
 	info := a.Info()
 	if !info.Asker.Guest || info.Asker.Agent != "claude" || info.Asker.Dir != dir || info.ToolUseID != "toolu_own" ||
 		!slices.Contains(info.Asker.Path, processOf(p.PID())) {
@@ -73,12 +73,12 @@ func TestHookAnswersFromTheInbox(t *testing.T) {
 func TestHookLeavesTheDialogAlone(t *testing.T) {
 	for name, end := range map[string]func(t *testing.T, o *office){
 		"declined": func(t *testing.T, o *office) {
-			a := o.asked("Which DB?")
+			a := o.asked()
 			if err := a.Decline(t.Context(), "later", nil); err != nil {
 				t.Error(err)
 			}
 		},
-		"out of time": func(_ *testing.T, o *office) { <-o.asked("Which DB?").ended },
+		"out of time": func(_ *testing.T, o *office) { <-o.asked().ended },
 		"nobody":      nil,
 	} {
 		t.Run(name, func(t *testing.T) {

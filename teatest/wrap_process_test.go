@@ -34,13 +34,13 @@ func wrapScript(t *testing.T, body string) *wrappedScript {
 	t.Helper()
 	w := &wrappedScript{t: t, note: filepath.Join(t.TempDir(), "note")}
 	env := append(claudecli.Env(t, "http://127.0.0.1:9"), "NOTE="+w.note)
-	w.agentRun = &agentRun{cmd: exec.CommandContext(t.Context(), program(t), "wrap", "--as", "claude", "--", script(t, "claude", body)), ended: make(chan error, 1)}
+	w.agentRun = &agentRun{cmd: exec.CommandContext(t.Context(), program(t), "wrap", "--as", "claude", "--", script(t, "claude", body)), ended: make(chan struct{})}
 	w.cmd.Env, w.cmd.Stdout, w.cmd.Stderr, w.cmd.WaitDelay = env, &w.stdout, &w.stderr, 5*time.Second
 	w.cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := w.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	go func() { w.ended <- w.cmd.Wait() }()
+	go func() { _ = w.cmd.Wait(); close(w.ended) }() // how it ended is in its state
 	t.Cleanup(func() { _ = syscall.Kill(-w.cmd.Process.Pid, syscall.SIGKILL) })
 	w.noted("ready")
 	return w

@@ -110,9 +110,12 @@ func (f *forwarder) watch() {
 // cldStopped is the code of a child that was stopped (waitid(2)).
 const cldStopped = 5
 
-// stop stops this process until somebody continues it, and then the command.
+// stop stops this process until somebody continues it, and then the command. The signal goes to this thread: one to the
+// process can stop another one first, and the command would be continued before all have stopped.
 func (f *forwarder) stop() {
-	_ = syscall.Kill(os.Getpid(), syscall.SIGSTOP) // a process can always signal itself
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	_ = unix.Tgkill(os.Getpid(), unix.Gettid(), syscall.SIGSTOP) // a thread can always signal itself
 	_ = syscall.Kill(f.pid, syscall.SIGCONT)
 	f.sentry.resume()
 }
