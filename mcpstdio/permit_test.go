@@ -118,7 +118,7 @@ func TestPermitFailsClosed(t *testing.T) {
 	}
 	lost := start(t.Context(), t, serveGate("", false))
 	lost.initialize()
-	if d := lost.permit(`{"tool_name":"Bash","input":{}}`); d.Behavior != "deny" || !strings.Contains(d.Message, "not started by kitsoki") {
+	if d := lost.permit(`{"tool_name":"Bash","input":{}}`); d.Behavior != "deny" || !strings.Contains(d.Message, "no operator takes part") {
 		t.Errorf("without a host: %+v", d)
 	}
 }

@@ -6,8 +6,6 @@ import (
 	"io"
 	"sync"
 	"sync/atomic"
-
-	"example.com/kitsoki/askbridge"
 )
 
 // receipts is the server's standard output. It sees which response was really written and tells the host so:
@@ -18,16 +16,22 @@ type receipts struct {
 	out io.Writer
 
 	mu       sync.Mutex // guards all below
-	byResult map[any]*askbridge.Exchange
-	byID     map[string]*askbridge.Exchange
+	byResult map[any]passing
+	byID     map[string]passing
+}
+
+// passing is an answer on its way to the client. It is closed in any case, after Delivered if it was written.
+type passing interface {
+	Delivered() error
+	Close() error
 }
 
 func newReceipts(out io.Writer) *receipts {
-	return &receipts{out: out, byResult: map[any]*askbridge.Exchange{}, byID: map[string]*askbridge.Exchange{}}
+	return &receipts{out: out, byResult: map[any]passing{}, byID: map[string]passing{}}
 }
 
 // expect takes over an exchange whose answer is on its way to the client as result.
-func (r *receipts) expect(result any, ex *askbridge.Exchange) {
+func (r *receipts) expect(result any, ex passing) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.byResult[result] = ex
@@ -60,7 +64,7 @@ func (r *receipts) Write(p []byte) (int, error) {
 }
 
 // take returns the exchange whose response this message is.
-func (r *receipts) take(message []byte) *askbridge.Exchange {
+func (r *receipts) take(message []byte) passing {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if len(r.byID) == 0 {

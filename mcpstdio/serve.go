@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -36,14 +37,17 @@ type Options struct {
 	// Gate adds the tool through which the agent's own permissions go to the host; without a host it denies.
 	Gate bool
 	// Alone leaves out the tool to ask with: nobody can be asked.
-	Alone   bool
+	Alone bool
+	// Guest serves the asks of an agent that no kitsoki started, in place of a socket. A guest asks and does nothing
+	// else: with it there is no gate.
+	Guest   Guest
 	Version string
 }
 
 // Serve serves MCP on stdin and stdout until stdin or ctx ends. Diagnostics of the protocol go to stderr.
 func Serve(ctx context.Context, opt Options, stdin io.Reader, stdout, stderr io.Writer) error {
 	g := newGrandchild(opt.Socket, stdout)
-	g.gate, g.alone = opt.Gate, opt.Alone
+	g.guest, g.gate, g.alone = opt.Guest, opt.Gate && opt.Guest == nil, opt.Alone
 	return g.serve(ctx, stdin, stderr, opt.Version)
 }
 
@@ -52,6 +56,7 @@ type grandchild struct {
 	server        *server.MCPServer
 	client        *askbridge.Client
 	lost          error // why there is no client
+	guest         Guest // in place of both
 	gate, alone   bool
 	receipts      *receipts
 	clientGone    func() bool // set by serve: whether standard input has ended, or the server was told to stop
@@ -61,7 +66,7 @@ type grandchild struct {
 func newGrandchild(socket string, stdout io.Writer) *grandchild {
 	g := &grandchild{receipts: newReceipts(stdout), progressEvery: progressEvery}
 	if socket == "" {
-		g.lost = errors.New("this server was not started by kitsoki")
+		g.lost = errors.New("no operator takes part in this run")
 	} else {
 		g.client, g.lost = askbridge.Dial(socket)
 	}
@@ -101,29 +106,35 @@ func (g *grandchild) listing(ctx context.Context, _ any, _ *mcp.ListToolsRequest
 	if g.client == nil {
 		return
 	}
-	info := askbridge.ToolsListed{}
+	info := askbridge.ToolsListed{Client: clientOf(ctx)}
 	if !g.alone {
 		info.Tools = append(info.Tools, toolName)
 	}
 	if g.gate {
 		info.Tools = append(info.Tools, permitName)
 	}
-	if session := server.ClientSessionFromContext(ctx); session != nil {
-		if s, ok := session.(server.SessionWithClientInfo); ok {
-			info.Client = s.GetClientInfo().Name + " " + s.GetClientInfo().Version
-		}
-	}
 	_ = g.client.ToolsListed(ctx, info) // a host that is gone is said at the first call
+}
+
+// clientOf is the agent's name and version as it says, by whichever era of the protocol.
+func clientOf(ctx context.Context) string {
+	if s, ok := server.ClientSessionFromContext(ctx).(server.SessionWithClientInfo); ok {
+		return strings.TrimSpace(s.GetClientInfo().Name + " " + s.GetClientInfo().Version)
+	}
+	return ""
 }
 
 // ask serves one call of the tool.
 func (g *grandchild) ask(ctx context.Context, req mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-	if g.client == nil {
-		return failure(unanswered, "no_operator", g.lost), nil
-	}
 	arguments := req.Params.RawArguments
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}") // what is missing is named by the host
+	}
+	if g.guest != nil {
+		return g.askAsGuest(ctx, req, arguments)
+	}
+	if g.client == nil {
+		return failure(unanswered, "no_operator", g.lost), nil
 	}
 	ctx, stop := g.withCause(ctx)
 	defer stop()
@@ -138,21 +149,26 @@ func (g *grandchild) ask(ctx context.Context, req mcp.CallToolRequest) (*mcp.Cal
 	stopProgress := g.progress(ctx, req)
 	final, err := ex.Wait(ctx)
 	stopProgress()
+	return g.result(final, err, ex), nil
+}
+
+// result is what the client reads of the end of a call. An answer is on its way with it, and p is told how that ended.
+func (g *grandchild) result(final askbridge.Final, err error, p passing) *mcp.CallToolResult {
 	switch {
 	case err != nil:
-		_ = ex.Close()
-		return failure(unanswered, outcomeOf(err), err), nil
+		_ = p.Close()
+		return failure(unanswered, outcomeOf(err), err)
 	case final.Error != "":
-		_ = ex.Close()
-		return failure("%s", final.Error), nil
+		_ = p.Close()
+		return failure("%s", final.Error)
 	}
 	result, err := success(final)
 	if err != nil {
-		_ = ex.Close()
-		return failure(unanswered, "cancelled", err), nil
+		_ = p.Close()
+		return failure(unanswered, "cancelled", err)
 	}
-	g.receipts.expect(result, ex)
-	return result, nil
+	g.receipts.expect(result, p)
+	return result
 }
 
 // withCause gives a call's context an end that says whether the client cancelled the call or went away.

@@ -31,6 +31,7 @@ var house = map[string][]string{
 
 	"host/gate/classify": {},
 	"host/gate/wall":     {},
+	"host/profiles":      {},
 }
 
 // anywhere lists the packages that import what they like.
@@ -50,6 +51,7 @@ var outside = map[string][]string{
 	"host/rpc":  {"golang.org/x/sys"},
 
 	"host/settings":      {"github.com/goccy/go-yaml"},
+	"host/profiles":      {},
 	"host/gate/classify": {"mvdan.cc/sh/v3/syntax"},
 	"host/gate/wall":     {"golang.org/x/sys"},
 }

@@ -23,6 +23,14 @@ const (
 		`question. Where a decision is missing, take the most careful choice, go on, and state each assumption you made in your last message.`
 )
 
+// Clause is what an agent's system prompt gets: whether an operator can be asked, and how.
+func Clause(operator bool) string {
+	if operator {
+		return clauseOperator
+	}
+	return clauseNobody
+}
+
 // askedServer is an entry of the MCP configuration. AlwaysLoad keeps the tool out of tool search (measured:
 // 2.1.332 hides MCP tools behind it otherwise). Timeout, in milliseconds, is a hard limit of the agent's that
 // progress does not extend, so it lies far beyond any wait of ours and our words come first.
@@ -152,10 +160,7 @@ const unrecordedFlag = "--system-prompt-snapshot"
 
 // appended is what the agent's system prompt gets; there is only one place for it.
 func (r Request) appended(operator bool) string {
-	clause := clauseNobody
-	if operator {
-		clause = clauseOperator
-	}
+	clause := Clause(operator)
 	if r.SystemPrompt == "" {
 		return clause
 	}

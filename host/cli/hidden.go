@@ -20,7 +20,7 @@ func newOperatorAsk() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			err := mcpstdio.Serve(cmd.Context(), mcpstdio.Options{
 				Socket: os.Getenv(agent.EnvAskSocket), Gate: os.Getenv(agent.EnvGate) != "", Alone: os.Getenv(agent.EnvGate) == agent.GateAlone,
-				Version: version(),
+				Guest: newGuest(os.LookupEnv), Version: version(),
 			}, cmd.InOrStdin(), cmd.OutOrStdout(), cmd.ErrOrStderr())
 			if err != nil {
 				return &exitError{code: exitFailed, err: err}

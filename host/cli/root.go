@@ -78,7 +78,7 @@ $XDG_CONFIG_HOME/kitsoki/config.yaml, or KITSOKI_* variables; flags stand over b
 	flags := addRunFlags(root)
 	addAgentFlags(root, flags)
 	root.RunE = func(cmd *cobra.Command, _ []string) error { return flags.run(cmd) }
-	root.AddCommand(newRun(), newDemo(), newTurn(), newAgentServe(), newInbox(), newAnswer(), newAsk(), newControlStdio(), newSessions(), newAttach(), newDoctor(), newTrace(), newMan(), newOperatorAsk(), newScripted(), newWalled(), newRunApproved(), newResumeJob())
+	root.AddCommand(newRun(), newDemo(), newTurn(), newAgentServe(), newInbox(), newAnswer(), newAsk(), newControlStdio(), newSessions(), newAttach(), newDoctor(), newTrace(), newMan(), newMCP(), newWrap(), newHook(), newOperatorAsk(), newScripted(), newWalled(), newRunApproved(), newResumeJob())
 	for _, c := range append(root.Commands(), root) {
 		if c.ValidArgsFunction == nil {
 			c.ValidArgsFunction = cobra.NoFileCompletions // no command takes files as arguments

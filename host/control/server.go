@@ -137,7 +137,10 @@ func (s *Server) info(raw json.RawMessage) (any, error) {
 	if err := rpc.Params(raw).Err(); err != nil {
 		return nil, err
 	}
-	return Info{PID: os.Getpid(), Version: s.opt.Version, Started: s.started, Detached: s.opt.Detached != nil && s.opt.Detached(), Attached: s.Attached()}, nil
+	return Info{
+		PID: os.Getpid(), Version: s.opt.Version, Started: s.started, Detached: s.opt.Detached != nil && s.opt.Detached(),
+		Attached: s.Attached(), Operator: s.opt.Manager.GuestsPresent(),
+	}, nil
 }
 
 func (s *Server) stop(raw json.RawMessage) (any, error) {

@@ -141,6 +141,7 @@ type Info struct {
 	Started  time.Time `json:"started"`
 	Detached bool      `json:"detached"` // it has no terminal
 	Attached int       `json:"attached"` // processes that have a terminal on one of its sessions
+	Operator bool      `json:"operator"` // somebody is there who takes the asks of guests
 }
 
 // pick is an answer to one question, by index.
