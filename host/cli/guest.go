@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"maps"
 	"os"
 	"slices"
 	"time"
@@ -16,7 +18,6 @@ import (
 )
 
 const (
-	findWithin    = 2 * time.Second  // a kitsoki that hangs is passed over
 	silentFor     = 10 * time.Second // from an ask's deadline until a kitsoki that says nothing counts as gone
 	deliverWithin = 2 * time.Second  // for the word that an answer was passed on
 )
@@ -27,31 +28,21 @@ func operators(ctx context.Context) ([]*control.Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, findWithin)
+	finding, cancel := context.WithTimeout(ctx, reachWithin)
 	defer cancel()
-	all, err := control.All(ctx, runtimeDir)
+	all, err := control.All(finding, runtimeDir)
 	if err != nil {
 		return nil, err
 	}
-	type found struct {
-		client *control.Client
-		info   control.Info
-	}
-	var here []found
-	for _, c := range all {
-		info, err := c.Info(ctx)
-		if err != nil || !info.Operator {
-			_ = c.Close() // it has nobody, or is ending
-			continue
+	infos := each(ctx, all, io.Discard, func(ctx context.Context, c *control.Client) (control.Info, error) { return c.Info(ctx) })
+	here := map[*control.Client]control.Info{}
+	for i, c := range all {
+		if here[c] = infos[i]; !infos[i].Operator {
+			delete(here, c)
+			_ = c.Close() // it has nobody, is ending, or hangs
 		}
-		here = append(here, found{c, info})
 	}
-	slices.SortStableFunc(here, func(a, b found) int { return b.info.Started.Compare(a.info.Started) })
-	out := make([]*control.Client, len(here))
-	for i, f := range here {
-		out[i] = f.client
-	}
-	return out, nil
+	return slices.SortedFunc(maps.Keys(here), func(a, b *control.Client) int { return here[b].Started.Compare(here[a].Started) }), nil
 }
 
 // answer is what came of a guest's ask. Done, which is never nil, says once whether it was passed on.
