@@ -100,7 +100,8 @@ func TestEveryFlagOnlyReads(t *testing.T) {
 				t.Parallel()
 				name, _, _ := strings.Cut(p.name, " ")
 				if missing := tp.missing([]string{name}); missing != "" && name != "type" && name != "[" {
-					t.Skipf("no %s here: its flags are judged, and not run", missing)
+					t.Logf("no %s here: its flags are judged, and not run", missing)
+					return
 				}
 				s := tp.sandbox(t)
 				var script []string

@@ -24,7 +24,8 @@ func TestEverydayReadsPass(t *testing.T) {
 				t.Errorf("is asked: %q: %s", e.command, v.Reason)
 			}
 			if name := tp.missing(e.needs); name != "" {
-				t.Skipf("no %s here: the command is judged, and not run", name)
+				t.Logf("no %s here: the command is judged, and not run", name)
+				return
 			}
 			if out, err := s.run(t.Context(), e.setup); err != nil {
 				t.Fatalf("the preparation failed: %v\n%s", err, out)
