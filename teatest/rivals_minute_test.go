@@ -124,7 +124,7 @@ func (m *minute) play(fate func(step, agent string)) {
 	}
 }
 
-// The operator's minute (UI.md): five agents ask, two of them the same words with different right answers. It takes
+// The operator's minute: five agents ask, two of them the same words with different right answers. It takes
 // ten keys, a digit and an Enter for each, and every answer is right, whatever the pattern that they come in.
 func TestTheOperatorsMinute(t *testing.T) {
 	right := map[string]string{"agent1": "2", "agent2": "3", "agent3": "1", "agent4": "2", "agent5": "3"}

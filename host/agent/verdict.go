@@ -94,10 +94,25 @@ func (r *run) verdict(ctx context.Context, state *os.ProcessState, lastWords str
 		return res, unfit(failureText(r.ended))
 	case r.ended.IsError && r.forgotten():
 		return res, failf(ErrForgotten, "%s", withWords("the agent failed", failureText(r.ended)))
+	case r.ended.IsError && r.req.gated() && aboutLogin(failureText(r.ended)):
+		return res, failf(nil, "%s", withWords("the agent failed", failureText(r.ended))+
+			"; a login that has run out is not renewed behind the wall: run claude once, then send the prompt again")
 	case r.ended.IsError:
 		return res, failf(nil, "%s", withWords("the agent failed", failureText(r.ended)))
 	}
 	return res, nil
+}
+
+// aboutLogin reports whether a failure can be a login that has run out. Measured: behind the wall 2.1.332 does not try
+// to renew one, because it could not keep it.
+func aboutLogin(text string) bool {
+	text = strings.ToLower(text)
+	for _, words := range []string{"/login", "oauth token", "authentication_error", "401"} {
+		if strings.Contains(text, words) {
+			return true
+		}
+	}
+	return false
 }
 
 // forgotten reports whether the agent does not have the conversation that it was to continue. Measured: 2.1.332 says so
