@@ -206,6 +206,9 @@ func TestAskOutlivesAnSSHConnection(t *testing.T) {
 	if !eventually(func() bool { rows = workOf(t, env); return len(rows) == 2 && rows[0].Kind == control.RowQuestion }) {
 		t.Fatalf("the ask is not there: %+v", rows)
 	}
+	if out, err := run(t, env, "inbox"); err != nil || !strings.Contains(out, rows[0].ID[:4]) || strings.Count(out, "\n") != 2 {
+		t.Errorf("the inbox from the shell is %q, %v", out, err)
+	}
 	again := openTerminal(t, env, program(t), "attach", rows[0].SessionID)
 	again.sees("far away")
 	quiet()

@@ -81,6 +81,9 @@ func pickLive(live []liveSession, id string) (liveSession, error) {
 		if l.ID == id {
 			return l, nil
 		}
+		if id == "" && session.IsOfGuests(l.ID) {
+			continue // it takes no prompts, so nobody means it without saying so
+		}
 		if strings.HasPrefix(l.ID, id) {
 			fits = append(fits, l)
 			if l.detached {

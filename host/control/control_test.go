@@ -7,15 +7,11 @@ import (
 	"testing"
 	"time"
 
-	"go.uber.org/goleak"
-
 	"example.com/kitsoki/host"
 	"example.com/kitsoki/host/agent"
 	"example.com/kitsoki/host/rpc"
 	"example.com/kitsoki/host/session"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // runner is an agent that asks what it is told to.
 type runner func(ctx context.Context, req agent.Request, obs agent.Observer) (agent.Result, error)
