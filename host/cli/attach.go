@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -132,7 +133,7 @@ func (l liveSession) stop(ctx context.Context, w io.Writer) error {
 	_ = l.client.Stop(ctx) // it may have ended by itself
 	tick := time.NewTicker(lookEvery)
 	defer tick.Stop()
-	for unix.Kill(l.pid, 0) == nil {
+	for runs(l.pid) {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():
@@ -141,6 +142,16 @@ func (l liveSession) stop(ctx context.Context, w io.Writer) error {
 	}
 	fmt.Fprintf(w, "session %s is closed, and process %d has ended\n", l.ID, l.pid)
 	return nil
+}
+
+// runs reports whether a process is there and has not ended. One that nobody has asked about since its end is there still.
+func runs(pid int) bool {
+	if unix.Kill(pid, 0) != nil {
+		return false
+	}
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid)) // where there is none, it runs
+	name := strings.LastIndexByte(string(stat), ')')          // which can hold anything
+	return name < 0 || !strings.HasPrefix(string(stat[name+1:]), " Z")
 }
 
 // completeLive offers the sessions that run now.
