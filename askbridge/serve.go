@@ -26,7 +26,13 @@ func (l *Listener) serve(ctx context.Context, cancel context.CancelCauseFunc, co
 	refuse := func(format string, args ...any) {
 		l.handler.Refused(ctx, Refusal{Reason: fmt.Sprintf(format, args...), PID: pid, UID: uid})
 	}
-	if err != nil || !frame.Ours(uid) {
+	switch {
+	case errors.Is(err, net.ErrClosed):
+		return // the listener was closed before anybody was looked at
+	case err != nil:
+		refuse("a process connected that the system does not name: %v", err)
+		return
+	case !frame.Ours(uid):
 		refuse("a process of user %d connected", uid)
 		return
 	}
