@@ -198,6 +198,9 @@ func accessWords(s session.Snapshot) string {
 func (m *Model) status() string {
 	s, st := m.at.snap, m.opt.Styles
 	left := fmt.Sprintf(" %s · access %s", s.Agent, accessWords(s))
+	if m.width < 60 && s.Wall != "" { // what holds the agent is said at every size
+		left = fmt.Sprintf(" %s · %s %s", s.Agent, s.Access, s.Wall)
+	}
 	if s.Model != "" && s.Model != s.Agent && m.width >= 70 {
 		left += " · " + s.Model
 	}
