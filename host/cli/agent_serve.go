@@ -52,7 +52,7 @@ machine lacks something.`,
 	flags.IntVar(&f.parallel, "parallel", serve.DefaultParallel, fmt.Sprintf("how many agents run at once, up to %d", serve.MaxParallel))
 	flags.BoolVar(&f.json, "json", false, "say where it listens as a JSON object")
 	flags.StringVar(&f.dir, "cwd", "", "the directory of calls that name none (default: this one)")
-	flags.StringVar(&f.access, "access", "edit", "what agents may do in calls that do not say: read, edit (inside their directory) or full")
+	flags.StringVar(&f.access, "access", "edit", "what agents may do in calls that do not say: read, ask (nobody can be asked, so changes are denied), edit (inside their directory) or full")
 	flags.StringVar(&f.log, "log", "", "also write every event to this file, a line each")
 	flags.StringVar(&f.scenario, "scenario", "", "what the scripted agent plays")
 	complete(cmd, "access", "read", "edit", "full")

@@ -71,7 +71,7 @@ func (s *Server) check(verb agent.Verb, p params, f *rpc.Faults) {
 	}
 	if p.access != "" {
 		if _, err := agent.ParseAccess(p.access); err != nil {
-			f.Add("access", "expected read, edit or full, got %q", p.access)
+			f.Add("access", "expected read, ask, edit or full, got %q", p.access)
 		}
 	}
 	switch {

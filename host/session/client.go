@@ -120,7 +120,7 @@ type Client interface {
 	// Peek returns what an asker last said and did, and what has changed in the working directory. path is the
 	// sub-agent, outermost first; empty is the agent itself. An error beside a Peek says what is missing in it.
 	Peek(ctx context.Context, path []string) (Peek, error)
-	// SetAccess says what the agent may do from the next turn on: read, edit or full.
+	// SetAccess says what the agent may do from the next turn on: read, ask, edit or full.
 	SetAccess(ctx context.Context, level string) error
 	// Revoke takes a grant away, by its id: from the next action on. Without an id it tells what is granted.
 	Revoke(ctx context.Context, grant string) error
